@@ -1,8 +1,8 @@
 /* g2_phase.c - a phase of a frame in parallel: each of 10 000 actors handles one message, sent
  * through a group by the program's thread, which waits for all.
  *
- * G2 on lent threads: the program's thread helps, and one thread less than there are slots waits for
- * on_work. G2o on workers of axo's own: the program's thread sleeps. A message's own work is --work
+ * G2 on lent threads: the program's thread helps, and threads for all other slots wait for on_work.
+ * G2o on workers of axo's own: the program's thread sleeps. A message's own work is --work
  * operations of a chain; G3 and G3o are the same without any. Figures are ns an actor, of all
  * phases together; `phase` is a phase's time. peers/tbb does the phase with oneTBB and as a plain
  * loop over function pointers. */

@@ -73,9 +73,9 @@ void *axo__pool_alloc_slow(axo__cache *cache, size_t size);
 void axo__pool_free_large(axo__pool *pool, void *block, size_t size);
 void axo__pool_spill(axo__cache *cache, uint32_t index);
 
-/* What a block of `size` bytes is aligned to beyond what any object needs: the greatest power of two
- * that divides the size, at most a cache line. Every class keeps it (slab_test). 1 of an odd size, a
- * line of 0. */
+/* What a block of `size` bytes is aligned to beyond what any object needs: the greatest power of
+ * two that divides the size, at most a cache line. Every class keeps it: a multiple of 32 or 64
+ * has a class whose blocks are. 1 of an odd size, a line of 0. */
 static inline size_t axo__pool_align(size_t size)
 {
     size_t bits = size | AXO__CACHE_LINE;
@@ -83,7 +83,8 @@ static inline size_t axo__pool_align(size_t size)
 }
 
 /* Takes a block of at least `size` bytes, aligned for any object and as axo__pool_align says, not
- * initialised; NULL: no memory. Sizes over AXO__POOL_MAX go straight to the allocator. The caller is the cache's thread. */
+ * initialised; NULL: no memory. Sizes over AXO__POOL_MAX go straight to the allocator. The caller
+ * is the cache's thread. */
 static inline void *axo__pool_alloc(axo__cache *cache, size_t size)
 {
     if (axo__unlikely(size > AXO__POOL_MAX))

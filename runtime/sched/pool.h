@@ -489,7 +489,7 @@ static inline axo__worker *axo__local_worker(axo__local *local)
     return local->index != AXO__NO_WORKER ? (axo__worker *)(void *)local : NULL;
 }
 
-/* Takes over whether messages are told of. Another thread may have changed it (axo__core_select). */
+/* Takes over whether messages are told of. Any thread may change it (axo__core_select). */
 static inline void axo__worker_notice(axo__worker *worker)
 {
     bool traced = axo__a32_load_relaxed(&worker->local.core->traced) != 0;

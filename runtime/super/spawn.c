@@ -70,7 +70,8 @@ static size_t spawn_room(size_t state_size, size_t units)
     return units == 0 ? state_size : (state_size + AXO__ARGS_UNIT - 1) & ~(AXO__ARGS_UNIT - 1);
 }
 
-/* With args behind it a state is aligned as one without: the block's size is no odder than its own. */
+/* With args behind it a state is aligned as one without: the block's size is no odder than its
+ * own. */
 static size_t spawn_bytes(size_t state_size, size_t units)
 {
     size_t bytes = spawn_room(state_size, units) + units * AXO__ARGS_UNIT;

@@ -19,7 +19,7 @@
 #define KEPT_MAX 100000 /* events of a worker */
 #define WAVES    200
 
-/* What is recorded while it is recorded; the rest of the time a message costs what it always does. */
+/* What is recorded while it is; the rest of the time a message costs what it always does. */
 #define PROFILE                                                                                    \
     (AXO_EVENT_BIT(AXO_EV_RECEIVE) | AXO_EVENT_BIT(AXO_EV_RECEIVED) |                              \
      AXO_EVENT_BIT(AXO_EV_DECIDER) | AXO_EVENT_BIT(AXO_EV_DECIDED) | AXO_EVENT_BIT(AXO_EV_FAIL))
