@@ -47,8 +47,8 @@
     X(AXO_EV_PARK, "park", "receiver's reference bits: there was no room")                         \
     X(AXO_EV_UNPARK, "unpark", "0: there is, or the parking was undone")                           \
     X(AXO_EV_MERGE, "merge", "child's reference bits: this restart and one that waits are one")    \
-    X(AXO_EV_DECIDER, "decider", "child's reference bits, before the call of the program's own")   \
-    X(AXO_EV_DECIDED, "decided", "what it has answered; 0: it has failed")
+    X(AXO_EV_DECIDER_BEGIN, "decider_begin", "child's reference bits, before the program's own")   \
+    X(AXO_EV_DECIDER_END, "decider_end", "what it has answered; 0: it has failed")
 
 typedef enum axo_event_kind {
 #define AXO_EVENT_ENUM(word, name, arg) word,

@@ -325,9 +325,9 @@ static __attribute__((noinline)) axo_directive strategy_ask_own(axo__worker *wor
     axo__cause cause = axo__cell_failure(child);
     axo_failure failure = axo__cause_show(&worker->local.core->texts, &cause);
     failure.reporter = axo__cell_ref(child);
-    axo__trace(&worker->local, cell, AXO_EV_DECIDER, failure.reporter.bits);
+    axo__trace(&worker->local, cell, AXO_EV_DECIDER_BEGIN, failure.reporter.bits);
     bool decided = axo__hook_decide(worker, cell, child, &failure, &directive);
-    axo__trace(&worker->local, cell, AXO_EV_DECIDED, decided ? directive : 0);
+    axo__trace(&worker->local, cell, AXO_EV_DECIDER_END, decided ? directive : 0);
     if (!decided)
         return (axo_directive)0; /* DC-09 */
     return directive < AXO_RESUME || directive > AXO_ESCALATE ? AXO_ESCALATE : directive;

@@ -153,13 +153,15 @@ static uint64_t answers[4];
 static void decider_event(void *user, const axo_event *event)
 {
     assert_ptr_equal(event->cls, user);
-    assert_int_equal(event->kind, deciders % 2 == 0 ? AXO_EV_DECIDER : AXO_EV_DECIDED);
-    if (event->kind == AXO_EV_DECIDED && deciders / 2 < 4)
+    assert_int_equal(event->kind, deciders % 2 == 0 ? AXO_EV_DECIDER_BEGIN : AXO_EV_DECIDER_END);
+    if (event->kind == AXO_EV_DECIDER_END && deciders / 2 < 4)
         answers[deciders / 2] = event->arg;
     else
         assert_false(axo_ref_is_none((axo_ref){event->arg}));
     deciders++;
 }
+
+#define DECIDERS (AXO_EVENT_BIT(AXO_EV_DECIDER_BEGIN) | AXO_EVENT_BIT(AXO_EV_DECIDER_END))
 
 /* Each call of the program's own decider has a begin and an end, also one that fails. */
 static void deciders_have_begin_and_end(void **state)
@@ -167,10 +169,9 @@ static void deciders_have_begin_and_end(void **state)
     static const axo_class boss_class =
         AXO_CLASS(.name = "boss", .state_size = sizeof(axo_ref), .receive = boss_receive);
     static const axo_strategy own = AXO_STRATEGY(.decider = decide);
-    axo_options options =
-        AXO_OPTIONS(.manual = AXO_MANUAL_ALL, .trace = decider_event,
-                    .trace_user = (void *)(uintptr_t)&boss_class,
-                    .trace_kinds = AXO_EVENT_BIT(AXO_EV_DECIDER) | AXO_EVENT_BIT(AXO_EV_DECIDED));
+    axo_options options = AXO_OPTIONS(.manual = AXO_MANUAL_ALL, .trace = decider_event,
+                                      .trace_user = (void *)(uintptr_t)&boss_class,
+                                      .trace_kinds = DECIDERS);
     axo_props props = AXO_PROPS(.cls = &boss_class, .strategy = &own);
     axo_system *system;
     axo_ref boss;

@@ -5,8 +5,8 @@
  *   ./chrome_trace [file]          "-", standard output, without one
  *
  * For Tracy the same two places take `cls->user` as a zone's source location:
- *   receive, decider   zone = ___tracy_emit_zone_begin(event->cls->user, 1)
- *   received, decided  ___tracy_emit_zone_end(zone) */
+ *   receive, decider_begin   zone = ___tracy_emit_zone_begin(event->cls->user, 1)
+ *   received, decider_end    ___tracy_emit_zone_end(zone) */
 #include <inttypes.h>
 #include <semaphore.h>
 #include <stdio.h>
@@ -20,10 +20,10 @@
 #define WAVES    200
 
 /* What is recorded while it is; the rest of the time a message costs what it always does. */
-#define PROFILE                                                                                    \
-    (AXO_EVENT_BIT(AXO_EV_RECEIVE) | AXO_EVENT_BIT(AXO_EV_RECEIVED) |                              \
-     AXO_EVENT_BIT(AXO_EV_DECIDER) | AXO_EVENT_BIT(AXO_EV_DECIDED) | AXO_EVENT_BIT(AXO_EV_FAIL))
 #define RARE AXO_EVENT_BIT(AXO_EV_FAIL)
+#define PROFILE                                                                                    \
+    (RARE | AXO_EVENT_BIT(AXO_EV_RECEIVE) | AXO_EVENT_BIT(AXO_EV_RECEIVED) |                       \
+     AXO_EVENT_BIT(AXO_EV_DECIDER_BEGIN) | AXO_EVENT_BIT(AXO_EV_DECIDER_END))
 
 enum { WAVE = 1, STEP, DONE };
 
@@ -79,12 +79,12 @@ static void write_worker(FILE *out, const struct recorder *recorder)
         const axo_event *event = &recorder->events[i];
         switch (event->kind) {
         case AXO_EV_RECEIVE:
-        case AXO_EV_DECIDER:
+        case AXO_EV_DECIDER_BEGIN:
             open[depth] = event->kind == AXO_EV_RECEIVE ? event->cls->name : "decider";
             write_one(out, event, "B", open[depth++]);
             break;
         case AXO_EV_RECEIVED:
-        case AXO_EV_DECIDED:
+        case AXO_EV_DECIDER_END:
             if (depth > 0)
                 write_one(out, event, "E", open[--depth]);
             break;
