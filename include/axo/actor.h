@@ -419,9 +419,9 @@ AXO_API axo_status axo_default_post_restart(axo_ctx *ctx, void *state, const axo
  *             AXO_ESTOPPING */
 AXO_API AXO_NODISCARD axo_status axo_termination_hook(axo_ctx *ctx);
 
-/* The answer to AXO_TERMINATION_HOOK.
- *   returns   AXO_OK, AXO_ECONTEXT, AXO_ESTOPPING; AXO_ENOMEM: it is still waited for. The caller
- *             says it again later, or stops itself, which needs no memory: who has gone is done */
+/* The answer to AXO_TERMINATION_HOOK, which takes no memory; of who is not waited for it does
+ * nothing.
+ *   returns   AXO_OK, AXO_ECONTEXT, AXO_ESTOPPING */
 AXO_API axo_status axo_termination_hook_done(axo_ctx *ctx);
 
 AXO_END_DECLS

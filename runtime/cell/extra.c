@@ -77,6 +77,7 @@ void axo__extra_free(axo__local *local, axo__cell *cell)
     AXO_DEBUG_ASSERT(extra->parked == NULL && extra->keyed == NULL && extra->io == NULL);
     AXO_DEBUG_ASSERT(extra->budget == NULL || extra->budget->own == 0);
     AXO_DEBUG_ASSERT(extra->account == NULL || extra->account->notice == NULL);
+    axo__pool_free(&local->cache, extra->done, sizeof *extra->done);
     axo__pool_free(&local->cache, extra->account, sizeof *extra->account);
     axo__pool_free(&local->cache, extra->budget, sizeof *extra->budget);
     axo__pool_free(&local->cache, extra->family, sizeof *extra->family);

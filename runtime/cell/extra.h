@@ -106,6 +106,7 @@ typedef struct axo__extra {
     axo__stack_link unturned;        /* later ones, newest first; 0 whenever a node is taken */
     axo__watch *above;               /* after the end: the parent's watch records */
     axo_ref about;                   /* the watched actor that the cell's failure is about; none */
+    axo__message *done;              /* of a termination hook, until it is said: the answer */
 } axo__extra;
 
 /* NULL: the actor has none. The load [M2] pairs with the installing cas [M1], since another worker

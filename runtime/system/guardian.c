@@ -144,35 +144,55 @@ static void guardian_tell_hooks(axo_system *system, axo__worker *worker, axo__ce
 
 enum { GUARDIAN_ADD = 1, GUARDIAN_DONE = 2 };
 
-/* Sends a child's request to /system as a message of the runtime: it is not counted as sent, so the
- * balance of the program's messages (D7) stays exact. */
-static axo_status guardian_ask(axo_system *system, axo__worker *worker, axo__cell *cell,
-                               uint32_t what)
+/* A child's request to /system, a message of the runtime: it is not counted as sent, so the balance
+ * of the program's messages (D7) stays exact. NULL: no memory. */
+static axo__message *guardian_request(axo__worker *worker, const axo__cell *cell, uint32_t what)
 {
     AXO_DEBUG_ASSERT(axo__worker_is_in(worker, cell));
     axo__message *message = axo__message_make(&worker->local.cache, AXO_TAG_RESERVED + 0x100 + what,
                                               axo__cell_ref(cell), 0);
-    if (message == NULL)
-        return AXO_ENOMEM;
-    message->flags = AXO__MESSAGE_SIGNAL;
+    if (message != NULL)
+        message->flags = AXO__MESSAGE_SIGNAL;
+    return message;
+}
+
+/* Sends a request, or frees it. */
+static axo_status guardian_ask(axo_system *system, axo__worker *worker, axo__message *request)
+{
     axo__cell *guardian =
         axo__table_find(&worker->local.core->table, system->guardians[AXO_GUARDIAN_SYSTEM]);
+    if (request == NULL)
+        return AXO_ENOMEM;
     if (guardian == NULL) {
-        axo__message_free(&worker->local.cache, message);
+        axo__message_free(&worker->local.cache, request);
         return AXO_ESTOPPING;
     }
-    axo__sched_accept(worker, guardian, message);
+    axo__sched_accept(worker, guardian, request);
     return AXO_OK;
 }
 
+/* The answer is made here, so that who has a hook can give it without memory. */
 axo_status axo__guardian_add_hook(axo_system *system, axo__worker *worker, axo__cell *cell)
 {
-    return guardian_ask(system, worker, cell, GUARDIAN_ADD);
+    axo__extra *extra = axo__extra_take(&worker->local, cell);
+    if (extra == NULL)
+        return AXO_ENOMEM;
+    if (extra->done == NULL)
+        extra->done = guardian_request(worker, cell, GUARDIAN_DONE);
+    if (extra->done == NULL)
+        return AXO_ENOMEM;
+    return guardian_ask(system, worker, guardian_request(worker, cell, GUARDIAN_ADD));
 }
 
+/* Who has no hook, or has said it before, is not waited for. */
 axo_status axo__guardian_hook_done(axo_system *system, axo__worker *worker, axo__cell *cell)
 {
-    return guardian_ask(system, worker, cell, GUARDIAN_DONE);
+    axo__extra *extra = axo__cell_extra(cell);
+    if (extra == NULL || extra->done == NULL)
+        return AXO_OK;
+    axo__message *request = extra->done;
+    extra->done = NULL;
+    return guardian_ask(system, worker, request);
 }
 
 /* Adds a hook, once for an actor, and watches it. After step (3) a hook would never be told, so it

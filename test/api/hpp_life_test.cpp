@@ -460,7 +460,11 @@ class alignas(AXO_STATE_ALIGN) lanes {
     using messages = axo::messages<poke>;
 
     explicit lanes(int) { look(); }
-    void on(axo::context, const poke &) { throw std::runtime_error("again"); }
+    void on(axo::context, const poke &)
+    {
+        CHECK(lanes_[0] == 0);
+        throw std::runtime_error("again");
+    }
     static inline unsigned made;
 
   private:

@@ -462,8 +462,7 @@ static axo_status act_other(axo_ctx *ctx, const node *me, const axo_message *mes
     case AXO_TERMINATION_HOOK:
         if (w.knobs[KNOB_CRASH] == 0) /* who crashes would never say that it is done */
             act(ctx, me, 0);
-        if (axo_termination_hook_done(ctx) == AXO_ENOMEM)
-            stops_self(ctx); /* which says it, too */
+        HOLDS(41, it, axo_termination_hook_done(ctx) == AXO_OK, "a hook's answer is refused");
         return AXO_OK;
     case AXO_ASK_ANSWER:
     case AXO_ASK_FAILED:
