@@ -30,11 +30,8 @@ void axo__core_tell(const axo__core *core, const axo_event *event)
 
 void axo__core_select(axo__core *core, uint64_t kinds)
 {
-    const uint64_t messages = AXO_EVENT_BIT(AXO_EV_RECEIVE) | AXO_EVENT_BIT(AXO_EV_RECEIVED);
     axo__a64_store_relaxed(&core->told_kinds, kinds);
     axo__a64_store_relaxed(&core->trace_kinds, kinds | core->kept_kinds);
-    bool traced = core->figures != NULL || axo__core_traces(core, messages);
-    axo__a32_store_relaxed(&core->traced, traced ? 1 : 0);
 }
 
 int64_t axo__core_clock(const axo__core *core)

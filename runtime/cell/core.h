@@ -71,6 +71,7 @@ typedef struct axo__local {
     axo__grace_item *retired_last;
     uint32_t retired_count;
     uint32_t index;           /* the worker's, or AXO__NO_WORKER */
+    uint64_t traces;          /* a worker's: the core's trace_kinds when it last looked */
 } axo__local;
 
 struct axo__event;
@@ -92,13 +93,11 @@ struct axo__core {
     uint32_t homes;           /* of cells: the first so many workers of the default pool; fixed */
     axo_trace_fn trace;
     void *trace_user;
-    /* A bit for each kind; written by axo__core_select alone. Who looks is late by no more than a
-     * store needs to be seen: an event stands for itself. */
+    /* A bit for each kind; written by axo__core_select alone. A worker has a copy, which it renews
+     * now and then (axo__worker_notice). */
     axo__a64 trace_kinds; /* that anybody wants: the next two */
     axo__a64 told_kinds;  /* that the observer wants; 0 without `trace` */
     uint64_t kept_kinds;  /* that the board and the figures need; fixed after boot */
-    axo__a32 traced;      /* 1: of messages, by anybody: a copy of the bits, which each worker looks
-                             at with its clock (axo__worker_notice) */
     const axo__board *board; /* the layer above; NULL: there is none */
     void (*board_tell)(const struct axo__local *local, const axo__cell *cell, uint32_t kind,
                        uint64_t arg);
@@ -193,30 +192,41 @@ void axo__local_trace_under(const axo__local *local, const axo__cell *cell, uint
 /* The observer is told of these kinds from now on. One caller at a time. */
 void axo__core_select(axo__core *core, uint64_t kinds);
 
-/* Whether anybody wants events of the kind. */
-static inline bool axo__core_wants(const axo__core *core, uint32_t kind)
+/* Whether anybody wants events of the kind, as a worker knows. */
+static inline bool axo__local_wants(const axo__local *local, uint32_t kind)
 {
-    return (axo__a64_load_relaxed(&core->trace_kinds) & AXO_EVENT_BIT(kind)) != 0;
+    AXO_DEBUG_ASSERT(local->index != AXO__NO_WORKER);
+    return (local->traces & AXO_EVENT_BIT(kind)) != 0;
 }
 
-/* Costs one predictable branch while no observer wants the kind. */
+/* Of a worker; costs one predictable branch while no observer wants the kind. */
 static inline void axo__trace(const axo__local *local, const axo__cell *cell, uint32_t kind,
                               uint64_t arg)
 {
-    if (axo__unlikely(axo__core_wants(local->core, kind)))
+    if (axo__unlikely(axo__local_wants(local, kind)))
+        axo__local_trace(local, cell, kind, arg);
+}
+
+/* Of a worker or in a door. */
+static inline void axo__trace_anywhere(const axo__local *local, const axo__cell *cell,
+                                       uint32_t kind, uint64_t arg)
+{
+    uint64_t kinds = axo__a64_load_relaxed(&local->core->trace_kinds);
+    if (axo__unlikely((kinds & AXO_EVENT_BIT(kind)) != 0))
         axo__local_trace(local, cell, kind, arg);
 }
 
 /* Whether an observer keeps a path from being plain that tells of none of these kinds. In the
  * simulator plain paths tell of them too, as it sees everything by them, and half of the seeds have
  * such paths. */
-static inline bool axo__core_traces(const axo__core *core, uint64_t kinds)
+static inline bool axo__local_traces(const axo__local *local, uint64_t kinds)
 {
 #ifdef AXO_SIM
-    if (core->seed % 2 != 0)
+    if (local->core->seed % 2 != 0)
         return false;
 #endif
-    return (axo__a64_load_relaxed(&core->trace_kinds) & kinds) != 0;
+    AXO_DEBUG_ASSERT(local->index != AXO__NO_WORKER);
+    return (local->traces & kinds) != 0;
 }
 
 #ifdef AXO_SIM

@@ -32,6 +32,16 @@ static __attribute__((constructor)) void pool_at_fork(void)
     axo__os_at_fork(pool_forked);
 }
 
+void axo__worker_notice(axo__worker *worker)
+{
+    const uint64_t messages = AXO_EVENT_BIT(AXO_EV_RECEIVE) | AXO_EVENT_BIT(AXO_EV_RECEIVED);
+    const axo__core *core = worker->local.core;
+    worker->local.traces = axo__a64_load_relaxed(&core->trace_kinds);
+    worker->attention &= ~(uint32_t)AXO__LOOK_TRACED;
+    if (core->figures != NULL || axo__local_traces(&worker->local, messages))
+        worker->attention |= AXO__LOOK_TRACED;
+}
+
 static const axo__a32 pool_never_0 = {1};
 
 /* The number in a thread's name: of the worker, of the spare worker from 1 on, or of the pool that

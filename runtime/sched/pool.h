@@ -489,13 +489,9 @@ static inline axo__worker *axo__local_worker(axo__local *local)
     return local->index != AXO__NO_WORKER ? (axo__worker *)(void *)local : NULL;
 }
 
-/* Takes over whether messages are told of. Any thread may change it (axo__core_select). */
-static inline void axo__worker_notice(axo__worker *worker)
-{
-    bool traced = axo__a32_load_relaxed(&worker->local.core->traced) != 0;
-    uint32_t others = worker->attention & ~(uint32_t)AXO__LOOK_TRACED;
-    worker->attention = others | (traced ? AXO__LOOK_TRACED : 0);
-}
+/* Takes over which events are told of. Any thread may change it (axo__core_select); a worker looks
+ * when it begins, when it wakes, and with its housekeeping. */
+void axo__worker_notice(axo__worker *worker);
 
 /* Reads the operating system's clock, for the worker and, in `since`, for threads that ask how long
  * a handler has been running. */
@@ -504,7 +500,6 @@ static inline void axo__worker_read_clock(axo__worker *worker)
     worker->now = axo__os_now();
     axo__a64_store_relaxed(&worker->since, (uint64_t)worker->now);
     axo__a64_store_relaxed(&worker->since_moves, axo__worker_moves(worker));
-    axo__worker_notice(worker);
 }
 
 /* The time, for timers: the last reading of the operating system's clock, or the program's clock

@@ -204,7 +204,7 @@ static void run_message(axo__worker *worker, axo__cell *cell, axo__message *mess
     axo_status status = cell->receive((axo_ctx *)cell, cell->state_block, &message->pub);
     worker->site = AXO_SITE_NONE;
     if (axo__likely(status == AXO_OK &&
-                    !axo__core_wants(worker->local.core, AXO_EV_RECEIVED) &&
+                    !axo__local_wants(&worker->local, AXO_EV_RECEIVED) &&
                     message->flags == 0 && (cell->attention & AXO__ATTENTION_TIMERS) == 0)) {
         worker->message = NULL;
         axo__a64_bump_owner(&worker->local.count.handled);

@@ -35,6 +35,7 @@ static void worker_housekeeping(axo__worker *worker, uint64_t turn)
 {
     if ((worker->attention & AXO__LOOK_QUIET) != 0)
         axo__worker_offer_quiet(worker); /* before the destructors of expired cells */
+    axo__worker_notice(worker);
     bool long_ago = turn % ((uint64_t)AXO__HOUSEKEEPING_TURNS * AXO__HOUSEKEEPING_ROUNDS) == 0;
     if (worker->local.retired_count >= AXO__RETIRE_MIN || long_ago)
         axo__local_hand_over(&worker->local);
@@ -152,6 +153,7 @@ void axo__worker_begin(void *argument)
     if (worker->local.core->lent)
         axo__grace_visit(&worker->local.core->grace, &worker->reader);
     axo__worker_read_clock(worker); /* its first callback begins before it has read one */
+    axo__worker_notice(worker);
     axo__rest_start(worker);
     axo__board_worker_begin(worker);
     if (worker->trap != NULL) {
@@ -199,6 +201,7 @@ void axo__worker_wake(void *argument)
     AXO__STAMP(UP);
     worker->role = axo__idle_up(worker->role);
     axo__worker_read_clock(worker);
+    axo__worker_notice(worker);
     axo__rest_end(worker);
     if (worker->thread.polls)
         axo__poller_wake(worker);

@@ -354,7 +354,7 @@ bool axo__children_forget(axo__worker *worker, axo__cell *cell, axo__cell *child
     bool rare = axo__cell_extra(child) != NULL || family->held != 0 ||
                 !axo_ref_is_none(family->perpetrator) || axo__cell_cold(child)->told_late ||
                 axo__cell_failure_kind(child) != AXO_FAILURE_NONE ||
-                axo__core_traces(core, AXO_EVENT_BIT(AXO_EV_CHILD_GONE));
+                axo__local_traces(&worker->local, AXO_EVENT_BIT(AXO_EV_CHILD_GONE));
     if (axo__unlikely(rare)) {
         if (!children_forget_any(worker, cell, child))
             return false;

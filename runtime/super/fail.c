@@ -65,7 +65,7 @@ bool axo__fail_begin(axo__worker *worker, axo__cell *cell, axo_ref perpetrator, 
     axo__cause *pending = &worker->pending;
     AXO_DEBUG_ASSERT(axo__worker_is_in(worker, cell));
     AXO_DEBUG_ASSERT(pending->kind != AXO_FAILURE_NONE);
-    if (axo__unlikely(axo__core_wants(worker->local.core, AXO_EV_FAIL)))
+    if (axo__unlikely(axo__local_wants(&worker->local, AXO_EV_FAIL)))
         fail_trace(worker, cell);
     AXO__PROBE4(fail, cell, axo__cell_ref(cell).bits, (uint32_t)pending->kind,
                 pending->code);

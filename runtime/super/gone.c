@@ -164,7 +164,7 @@ static void gone_abandon(axo__local *local, axo__cell *child)
     axo__spawn_free_all(local, child);
     axo__children_free_record(local, child);
     axo__a64_bump_owner(&local->count.terminated);
-    axo__trace(local, child, AXO_EV_TERMINATED, 0);
+    axo__trace_anywhere(local, child, AXO_EV_TERMINATED, 0);
     AXO__PROBE2(stop, child, axo__cell_ref(child).bits);
     axo__local_retire(local, child);
 }

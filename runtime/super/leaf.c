@@ -31,7 +31,7 @@ static inline bool leaf_is_plain(const axo__worker *worker, const axo__cell *cel
 {
     return axo__cell_extra(cell) == NULL && word == AXO__RUNNING &&
            axo__directives_look(&cell->directives) == 0 &&
-           !axo__core_traces(worker->local.core, LEAF_KINDS);
+           !axo__local_traces(&worker->local, LEAF_KINDS);
 }
 
 /* ---- the begin ---- */

@@ -244,7 +244,7 @@ axo_status axo__spawn_make(axo__local *local, const axo__birth *birth, axo__cell
     axo__table_begin(&core->table, cell);
     if (props->name != NULL)
         axo__names_bind(&core->names, axo__cell_name(cell), axo__cell_ref(cell));
-    axo__trace(local, cell, AXO_EV_SPAWN, birth->parent.bits);
+    axo__trace_anywhere(local, cell, AXO_EV_SPAWN, birth->parent.bits);
     AXO__PROBE4(spawn, cell, axo__cell_ref(cell).bits, birth->parent_cell, props->cls);
     *out = cell;
     return AXO_OK;
@@ -341,7 +341,7 @@ axo_status axo__spawn_plain(axo__worker *worker, axo__cell *parent, const axo_pr
     axo__family *family = axo__cell_family(parent);
     size_t size = spawn_bytes(props->cls->state_size, spawn_units(props->args_size));
     if (axo__unlikely(family == NULL || !family->plain || spawn_is_late(worker, parent) ||
-                      axo__core_traces(local->core, AXO_EVENT_BIT(AXO_EV_SPAWN))))
+                      axo__local_traces(local, AXO_EVENT_BIT(AXO_EV_SPAWN))))
         return axo__spawn(worker, parent, props, out);
     void *block = size > 0 ? axo__pool_alloc(&local->cache, size) : NULL;
     if (axo__unlikely(block == NULL && size > 0))

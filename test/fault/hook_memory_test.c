@@ -1,5 +1,5 @@
-/* hook_memory_test.c - a termination hook is answered without memory, by any actor that has one, and
- * the system ends; what registering takes is there or the call says so. */
+/* hook_memory_test.c - a termination hook is answered without memory, by any actor that has one,
+ * and the system ends. */
 #include <stdlib.h>
 
 #include <axo/axo.h>

@@ -15,7 +15,7 @@ ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "../../.."))
 sys.path.insert(0, os.path.join(ROOT, "test", "static"))
 from instructions import counted  # noqa: E402
 SHORT, LONG = 20000, 120000
-HOOK = "    if (axo__unlikely(axo__core_wants(local->core, kind)))\n        axo__local_trace("
+HOOK = "    if (axo__unlikely(axo__local_wants(local, kind)))\n        axo__local_trace("
 
 
 def build(folder, hooks):
