@@ -433,7 +433,8 @@ static void room_that_nobody_wants_wakes_nobody(void **state)
     assert_int_equal(read(world.fds[1], text, sizeof text), 3);
     assert_int_equal(poll(&host, 1, 0), 0);
     io_do(&world, io_want_both);
-    assert_int_equal(poll(&host, 1, 0), 1);
+    /* A run that takes longer than AXO__IO_LOOK_NS looks, and has found it. */
+    assert_int_equal((uint32_t)poll(&host, 1, 0) + world.readies, 1);
     io_run(&world);
     assert_int_equal(world.readies, 1);
     assert_int_equal(world.seen, AXO_IO_OUT);
