@@ -57,7 +57,7 @@
  * stamp sched/wake.c:axo__sched_wake_one 220eeb36979f
  * stamp sched/wake.c:wake_up 14ec437b004e
  * stamp sched/worker.c:axo__worker_step aabae4ba1718
- * stamp sched/worker.c:axo__worker_wake a7651cc13c5f
+ * stamp sched/worker.c:axo__worker_wake 9bddfe45110c
  */
 #ifndef W
 #define W 1

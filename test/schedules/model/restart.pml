@@ -45,14 +45,14 @@
  * stamp super/children.c:axo__child_resume_own 63fcba7097f7
  * stamp super/children.c:axo__child_stop 368a5c465077
  * stamp super/children.c:axo__child_suspend b5d71b59557e
- * stamp super/children.c:axo__children_forget c4f540f33ff4
+ * stamp super/children.c:axo__children_forget 01f2abd878d6
  * stamp super/children.c:axo__children_stop 80a676634758
  * stamp super/children.c:children_forget_any 054cad7df6ee
  * stamp super/children.c:children_suspend_here 0084eec2b5ee
  * stamp super/children.c:children_unhold 604515065ffe
  * stamp super/children.c:children_unlink 040a59683c42
  * stamp super/fail.c:axo__fail 89fdc8c2421e
- * stamp super/fail.c:axo__fail_begin 256ee1ad14e1
+ * stamp super/fail.c:axo__fail_begin b1543c733cd8
  * stamp super/fail.c:axo__fail_report 8148d0875340
  * stamp super/fail.c:axo__fail_resolve da50cc633b56
  * stamp super/instance.c:axo__instance_construct c5edbd889f0b
@@ -78,7 +78,7 @@
  * stamp super/restart.c:restart_survivors c71fab7b94d0
  * stamp super/restart.c:restart_take_perpetrator f4fd62f90598
  * stamp super/stop.c:axo__stop_begin cc953e2cef6f
- * stamp super/stop.c:axo__stop_finish de70b6a26d98
+ * stamp super/stop.c:axo__stop_finish e40ff8734288
  * stamp super/stop.c:axo__stop_tell_parent 3ecc1876dad9
  * stamp super/strategy.c:axo__strategy_decide_here d83c55dac0ed
  * stamp super/strategy.c:axo__strategy_report 45fc5b5938f1

@@ -48,12 +48,12 @@
  * stamp sched/worker.c:axo__worker_step aabae4ba1718
  * stamp sched/worker.c:worker_idle 7d067d978a47
  * stamp super/gone.c:axo__gone_expire 8e18f5251dea
- * stamp super/gone.c:gone_abandon 90136889c062
+ * stamp super/gone.c:gone_abandon 47766442ed94
  * stamp super/lane.c:lane_system d9724f74164d
  * stamp super/spawn.c:axo__spawn_adopt c5869e4ed401
- * stamp super/spawn.c:axo__spawn_make 27097cffcda7
+ * stamp super/spawn.c:axo__spawn_make 75045f1d3ed6
  * stamp super/stop.c:axo__stop_begin cc953e2cef6f
- * stamp super/stop.c:axo__stop_finish de70b6a26d98
+ * stamp super/stop.c:axo__stop_finish e40ff8734288
  * stamp system/boot.c:axo__boot_destroy 515ba2e9f28f
  * stamp system/boot.c:boot_expire 483b6af7e528
  * stamp system/boot.c:boot_pass_doors 7bd0df5ab8ac

@@ -55,8 +55,8 @@
  * stamp super/gone.c:axo__gone_drain_users 1c91d5a5a82a
  * stamp super/gone.c:axo__gone_expire 8e18f5251dea
  * stamp super/leaf.c:leaf_close 8399f499e502
- * stamp super/spawn.c:axo__spawn_make 27097cffcda7
- * stamp super/stop.c:axo__stop_finish de70b6a26d98
+ * stamp super/spawn.c:axo__spawn_make 75045f1d3ed6
+ * stamp super/stop.c:axo__stop_finish e40ff8734288
  * stamp system/boot.c:boot_expire 483b6af7e528
  * stamp system/boot.c:boot_pass_doors 7bd0df5ab8ac
  */

@@ -38,7 +38,7 @@
  * stamp sched/wake.c:axo__spare_notice 031fb0a3d193
  * stamp sched/wake.c:wake_spare 95f9d36770a7
  * stamp sched/wake.c:wake_up 14ec437b004e
- * stamp sched/worker.c:axo__worker_wake a7651cc13c5f
+ * stamp sched/worker.c:axo__worker_wake 9bddfe45110c
  */
 #ifndef W
 #define W 2
