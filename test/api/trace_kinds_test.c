@@ -209,11 +209,11 @@ static void rest(void)
     (void)nanosleep(&pause, NULL);
 }
 
-/* A worker that never rests, nor sleeps, takes a choice over, on and off, as often as it is made. */
+/* A worker that never rests takes a choice over, on and off, as often as it is made. */
 static void busy_workers_notice(void **state)
 {
-    axo_options options =
-        AXO_OPTIONS(.workers = 1, .trace = count_event, .trace_kinds = AXO_EVENT_BIT(AXO_EV_FAIL));
+    axo_options options = AXO_OPTIONS(.workers = 1, .trace = count_event,
+                                      .trace_kinds = AXO_EVENT_BIT(AXO_EV_FAIL));
     axo_system *system;
     (void)state;
     memset(&tape, 0, sizeof tape);

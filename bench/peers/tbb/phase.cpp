@@ -80,18 +80,27 @@ static double run(void (*phase)(std::vector<entity> &, uint64_t), uint64_t links
     return static_cast<double>(ns) / static_cast<double>(count * entities_count);
 }
 
-static void measure(const work &what, const char *peer,
-                    void (*phase)(std::vector<entity> &, uint64_t), size_t repeats, uint64_t count,
+struct way {
+    const char *peer;
+    const char *note;
+    void (*phase)(std::vector<entity> &all, uint64_t links);
+};
+
+static const way ways[] = {
+    {"tbb", "parallel_for over an array: one call, no messages", phase_tbb},
+    {"loop", "one after the other, on one thread", phase_loop}};
+
+static void measure(const work &what, const way &how, size_t repeats, uint64_t count,
                     unsigned workers)
 {
     std::vector<double> figures;
     for (size_t i = 0; i < repeats; i++)
-        figures.push_back(run(phase, what.links, count));
+        figures.push_back(run(how.phase, what.links, count));
     std::sort(figures.begin(), figures.end());
     (void)printf("{\"workload\":\"%s\",\"peer\":\"%s\",\"unit\":\"ns\",\"median\":%.3f,"
-                 "\"min\":%.3f,\"max\":%.3f,\"repeats\":%zu,\"workers\":%u,\"note\":\"\"}\n",
-                 what.name, peer, (figures[repeats / 2] + figures[(repeats - 1) / 2]) / 2,
-                 figures.front(), figures.back(), repeats, workers);
+                 "\"min\":%.3f,\"max\":%.3f,\"repeats\":%zu,\"workers\":%u,\"note\":\"%s\"}\n",
+                 what.name, how.peer, (figures[repeats / 2] + figures[(repeats - 1) / 2]) / 2,
+                 figures.front(), figures.back(), repeats, workers, how.note);
 }
 
 static uint64_t number(const char *text)
@@ -123,8 +132,8 @@ int main(int argc, char **argv)
     for (const work &what : works) {
         if (!only.empty() && only.find(std::string(",") + what.name + ",") == std::string::npos)
             continue;
-        measure(what, "tbb", phase_tbb, repeats, count, workers);
-        measure(what, "loop", phase_loop, repeats, count, workers);
+        for (const way &how : ways)
+            measure(what, how, repeats, count, workers);
     }
     return 0;
 }
