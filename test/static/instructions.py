@@ -45,6 +45,9 @@ ROWS = (
      ["bench/w12_foreign", *BENCH, "--part", "1", "--sends", "N"], 3000, 13000, 1),
 )
 PERCENT = 2  # that a count may move
+# How many of a ring's tokens lie together is chance: 181.8 to 188.9 a hop in eight counts of one build,
+# and 182.7 to 187.9 of runs that are four times as long.
+PERCENTS = {"W3b": 3}
 # Of what a function does, with all that it calls; the worker's step if not said.
 STEP, ONLY = "axo__worker_step", {"W12s": "axo_system_send"}
 # valgrind runs one thread at a time: without turns how busy the machine is says which one, and whether
@@ -118,7 +121,7 @@ def judge(counts, before):
     for name, what, *_ in ROWS:
         now, then = counts[name], float(before.get(name, "nan"))
         change = 100 * (now / then - 1)
-        fine = abs(change) <= PERCENT
+        fine = abs(change) <= PERCENTS.get(name, PERCENT)
         wrong += not fine
         print(f"  {'ok  ' if fine else 'FAIL'}  {name:<4} {now:9.1f}  {change:+6.2f} %  {what}")
     return wrong
