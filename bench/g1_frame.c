@@ -153,10 +153,11 @@ static void frames_of_handlers(axo_system *system, frames *shared)
     bench_expect(shared->times.count, shared->frames, "frames");
 }
 
+/* A wave is ten times as many as there are actors else: it takes more than a frame. */
 static void frames_of_births(axo_system *system, frames *shared)
 {
-    for (uint64_t i = 0; i < shared->frames / 10; i++) {
-        for (uint64_t k = 0; k < shared->actors; k++)
+    for (uint64_t i = 0; i <= shared->frames / 100; i++) {
+        for (uint64_t k = 0; k < 10 * shared->actors; k++)
             (void)frames_spawn(system, shared);
         while (frames_call(system, shared))
             continue;
