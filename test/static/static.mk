@@ -21,7 +21,7 @@ instructions:
 	+$Q$(call in,release) run-instructions
 instructions-accept:
 	+$Q$(call in,release) run-instructions ACCEPT=1
-run-instructions: $(COUNTED) $B/test/schedules/soak/soak $B/libaxo.so
+run-instructions: $(COUNTED) $B/test/schedules/soak/soak $(SHARED)
 	$Q$(if $(ACCEPT),test/static/instructions.py --accept $B && $(LINES) --accept test/static/lines.txt && \
 	  tools/figures.py --write,test/static/summed.py "test/static/instructions.py $B" "$(LINES) --check test/static/lines.txt")
 abi abi-accept:
