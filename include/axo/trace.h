@@ -87,10 +87,9 @@ AXO_BEGIN_DECLS
 
 /* The events that axo_options.trace is told of from now on, a bit each; 0: none. A system that
  * starts with axo_options.trace_kinds of rare events, or with all and is told 0 at once, pays for
- * those of messages (RECEIVE, RECEIVED) only while they are selected. A worker takes it over
- * between two messages: when it wakes, and within 256 turns; one that axo_run_host and
- * axo_worker_run have called, when it is called. So the first and last pairs of events may lack
- * one.
+ * those of messages (RECEIVE, RECEIVED) only while they are selected. A worker takes it over when
+ * it wakes, and within 256 turns; axo_run_host and axo_worker_run do when they are called. So the
+ * first and the last pair of events may lack one.
  *   thread    any; in callbacks too, but not in the trace function
  *   blocks    no
  *   returns   AXO_OK; AXO_EINVAL (bits of no kind; no axo_options.trace), AXO_EFORKED: nothing has

@@ -28,12 +28,6 @@ void axo__core_tell(const axo__core *core, const axo_event *event)
         axo__os_cancel_let(before);
 }
 
-void axo__core_select(axo__core *core, uint64_t kinds)
-{
-    axo__a64_store_relaxed(&core->told_kinds, kinds);
-    axo__a64_store_relaxed(&core->trace_kinds, kinds | core->kept_kinds);
-}
-
 int64_t axo__core_clock(const axo__core *core)
 {
     int before = axo__os_cancel_hold();

@@ -71,7 +71,7 @@ typedef struct axo__local {
     axo__grace_item *retired_last;
     uint32_t retired_count;
     uint32_t index;           /* the worker's, or AXO__NO_WORKER */
-    uint64_t traces;          /* a worker's: the core's trace_kinds when it last looked */
+    uint64_t traces;          /* a worker's: axo__core_kinds when it last looked */
 } axo__local;
 
 struct axo__event;
@@ -93,11 +93,10 @@ struct axo__core {
     uint32_t homes;           /* of cells: the first so many workers of the default pool; fixed */
     axo_trace_fn trace;
     void *trace_user;
-    /* A bit for each kind; written by axo__core_select alone. A worker has a copy, which it renews
-     * now and then (axo__worker_notice). */
-    axo__a64 trace_kinds; /* that anybody wants: the next two */
-    axo__a64 told_kinds;  /* that the observer wants; 0 without `trace` */
-    uint64_t kept_kinds;  /* that the board and the figures need; fixed after boot */
+    /* A bit for each kind of event. A worker has a copy of both, which it renews now and then
+     * (axo__worker_notice). */
+    axo__a64 told_kinds; /* that the observer wants; any thread may change it. 0 without `trace` */
+    uint64_t kept_kinds; /* that the board and the figures need; fixed after boot */
     const axo__board *board; /* the layer above; NULL: there is none */
     void (*board_tell)(const struct axo__local *local, const axo__cell *cell, uint32_t kind,
                        uint64_t arg);
@@ -189,8 +188,11 @@ void axo__local_trace(const axo__local *local, const axo__cell *cell, uint32_t k
 void axo__local_trace_under(const axo__local *local, const axo__cell *cell, uint32_t kind,
                             uint64_t arg, const axo_trace_context *trace);
 
-/* The observer is told of these kinds from now on. One caller at a time. */
-void axo__core_select(axo__core *core, uint64_t kinds);
+/* A bit for each kind that anybody wants. */
+static inline uint64_t axo__core_kinds(const axo__core *core)
+{
+    return axo__a64_load_relaxed(&core->told_kinds) | core->kept_kinds;
+}
 
 /* Whether anybody wants events of the kind, as a worker knows. */
 static inline bool axo__local_wants(const axo__local *local, uint32_t kind)
@@ -211,8 +213,7 @@ static inline void axo__trace(const axo__local *local, const axo__cell *cell, ui
 static inline void axo__trace_anywhere(const axo__local *local, const axo__cell *cell,
                                        uint32_t kind, uint64_t arg)
 {
-    uint64_t kinds = axo__a64_load_relaxed(&local->core->trace_kinds);
-    if (axo__unlikely((kinds & AXO_EVENT_BIT(kind)) != 0))
+    if (axo__unlikely((axo__core_kinds(local->core) & AXO_EVENT_BIT(kind)) != 0))
         axo__local_trace(local, cell, kind, arg);
 }
 

@@ -82,6 +82,13 @@ static inline size_t axo__pool_align(size_t size)
     return bits & (~bits + 1);
 }
 
+/* `bytes`, rounded up so that the block is aligned as one of `size` bytes is. */
+static inline size_t axo__pool_align_as(size_t bytes, size_t size)
+{
+    size_t align = axo__pool_align(size);
+    return (bytes + align - 1) & ~(align - 1);
+}
+
 /* Takes a block of at least `size` bytes, aligned for any object and as axo__pool_align says, not
  * initialised; NULL: no memory. Sizes over AXO__POOL_MAX go straight to the allocator. The caller
  * is the cache's thread. */

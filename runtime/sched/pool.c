@@ -36,7 +36,7 @@ void axo__worker_notice(axo__worker *worker)
 {
     const uint64_t messages = AXO_EVENT_BIT(AXO_EV_RECEIVE) | AXO_EVENT_BIT(AXO_EV_RECEIVED);
     const axo__core *core = worker->local.core;
-    worker->local.traces = axo__a64_load_relaxed(&core->trace_kinds);
+    worker->local.traces = axo__core_kinds(core);
     worker->attention &= ~(uint32_t)AXO__LOOK_TRACED;
     if (core->figures != NULL || axo__local_traces(&worker->local, messages))
         worker->attention |= AXO__LOOK_TRACED;

@@ -78,8 +78,7 @@ static size_t memory_state_room(size_t size)
 /* Bytes of the block of both, aligned as the state's size says. */
 static size_t memory_state_block(size_t size, size_t args)
 {
-    size_t align = axo__pool_align(size);
-    return (memory_state_room(size) + args + align - 1) & ~(align - 1);
+    return axo__pool_align_as(memory_state_room(size) + args, size);
 }
 
 void *axo__memory_take_state(axo__local *local, const axo__cell *cell, size_t args, void **front)

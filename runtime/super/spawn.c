@@ -75,10 +75,7 @@ static size_t spawn_room(size_t state_size, size_t units)
 static size_t spawn_bytes(size_t state_size, size_t units)
 {
     size_t bytes = spawn_room(state_size, units) + units * AXO__ARGS_UNIT;
-    if (units == 0 || state_size == 0)
-        return bytes;
-    size_t align = axo__pool_align(state_size);
-    return (bytes + align - 1) & ~(align - 1);
+    return units == 0 || state_size == 0 ? bytes : axo__pool_align_as(bytes, state_size);
 }
 
 static size_t spawn_state_room(const axo__cell *cell)

@@ -107,7 +107,7 @@ void axo__stop_go_on(axo__worker *worker, axo__cell *cell)
         }
         cell->phase = AXO__PHASE_GONE;
         axo__a64_bump_owner(&local->count.terminated);
-        axo__trace_anywhere(local, cell, AXO_EV_TERMINATED, 0);
+        axo__trace(local, cell, AXO_EV_TERMINATED, 0);
         AXO__PROBE2(stop, cell, axo__cell_ref(cell).bits);
         axo__event_life(local, cell, AXO_KIND_TERMINATED);
     }
@@ -135,10 +135,10 @@ void axo__stop_finish(axo__worker *worker, axo__cell *cell)
         axo__keyed_timer_stop_all(worker, cell); /* TM-05 */
     if (cell->life == AXO__INSTANCE_STARTED) { /* D3 */
         const axo_class *cls = axo__cell_class(cell);
-        axo__trace_anywhere(local, cell, AXO_EV_POST_STOP, 0);
+        axo__trace(local, cell, AXO_EV_POST_STOP, 0);
         axo_status status =
             axo__hook_run(worker, cell, AXO__SITE_POST_STOP, cls->post_stop != NULL);
-        axo__trace_anywhere(local, cell, AXO_EV_POST_STOPPED, (uint64_t)(uint32_t)status);
+        axo__trace(local, cell, AXO_EV_POST_STOPPED, (uint64_t)(uint32_t)status);
         if (status != AXO_OK)
             axo__stop_failed(worker, cell); /* HF-12 */
         cell->life = AXO__INSTANCE_STOPPED;

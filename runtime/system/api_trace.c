@@ -113,8 +113,6 @@ axo_status axo_system_trace_kinds(axo_system *system, uint64_t kinds)
         return known;
     if (kinds >> AXO_EVENT_KINDS != 0 || system->core.trace == NULL)
         return AXO_EINVAL;
-    axo__os_mutex_lock(&system->outcome_mutex);
-    axo__core_select(&system->core, kinds);
-    axo__os_mutex_unlock(&system->outcome_mutex);
+    axo__a64_store_relaxed(&system->core.told_kinds, kinds);
     return AXO_OK;
 }

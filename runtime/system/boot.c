@@ -261,7 +261,7 @@ static axo_status boot_core(axo_system *system)
     core->homes = 1; /* until there are workers */
     core->trace = options->trace;
     core->trace_user = options->trace_user;
-    axo__core_select(core, options->trace != NULL ? options->trace_kinds : 0);
+    axo__a64_store_relaxed(&core->told_kinds, options->trace != NULL ? options->trace_kinds : 0);
     core->on_unhandled = options->on_unhandled;
     core->unhandled_user = options->unhandled_user;
     core->on_dead_letter = options->on_dead_letter;
@@ -421,13 +421,6 @@ static __attribute__((constructor)) void boot_at_fork(void)
     axo__os_at_fork(boot_forked);
 }
 
-/* Has the layer that was just made told of these kinds, too. */
-static void boot_keep(axo__core *core, uint64_t kinds)
-{
-    core->kept_kinds |= kinds;
-    axo__core_select(core, axo__a64_load_relaxed(&core->told_kinds));
-}
-
 /* The worker records of a board: of those that there are from the start, of each thread of the
  * blocking dispatcher, of some pinned ones and the host's. */
 static uint32_t boot_board_workers(const axo_options *options)
@@ -447,7 +440,7 @@ static axo_status boot_board(axo_system *system)
         return AXO_ETHREAD;
     core->board = &system->board;
     core->board_tell = axo__board_tell;
-    boot_keep(core, axo__board_kinds);
+    core->kept_kinds |= axo__board_kinds;
     return AXO_OK;
 }
 
@@ -462,7 +455,7 @@ static axo_status boot_figures(axo_system *system)
     core->figures = axo__figures_make(&core->heap, times, &status);
     core->figures_tell = axo__figures_tell;
     core->table.timed = times;
-    boot_keep(core, AXO__FIGURES_KINDS);
+    core->kept_kinds |= AXO__FIGURES_KINDS;
     return status;
 }
 

@@ -57,7 +57,7 @@ struct axo_system {
     axo__sched *pools;        /* guarded by pools_mutex: all but the default one */
     uint32_t pools_made;      /* guarded by pools_mutex */
     axo__counters pools_gone; /* guarded by pools_mutex: of pools that have ended */
-    axo__os_mutex outcome_mutex; /* guards the outcome, and who selects kinds of events */
+    axo__os_mutex outcome_mutex;
     axo_outcome outcome;      /* guarded by outcome_mutex */
     axo__a32 root_gone;       /* 1 from step (6) on; [Y1] [Y3] */
     axo__a32 ended;           /* 1: a worker does step (7); [Y2] */

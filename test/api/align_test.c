@@ -38,9 +38,18 @@ static axo_status entity_receive(axo_ctx *ctx, void *state, const axo_message *m
     return axo_fail(ctx, FAIL, "again");
 }
 
-/* Bytes of walls' options that are tried together with each size. */
+/* The walls that are tried with each size. */
 static const uint32_t walls[] = {0, AXO_WALL_CANARY, AXO_WALL_GUARD,
                                  AXO_WALL_CANARY | AXO_WALL_GUARD};
+
+/* All that was spawned runs: 2 * EACH instances; then the system ends. */
+static void run_all(axo_system *system)
+{
+    assert_int_equal(axo_run_host(system, -1, NULL), AXO_OK);
+    assert_int_equal(seen, 2 * EACH);
+    assert_int_equal(axo_system_stop(system, -1, NULL, 0, NULL), AXO_OK);
+    assert_int_equal(axo_system_destroy(system), AXO_OK);
+}
 
 static void try_one(size_t size, size_t args, uint32_t wall)
 {
@@ -63,10 +72,7 @@ static void try_one(size_t size, size_t args, uint32_t wall)
         assert_int_equal(axo_system_spawn(system, &props, &ref), AXO_OK);
         assert_int_equal(axo_system_send(system, ref, 0, NULL, 0), AXO_OK);
     }
-    assert_int_equal(axo_run_host(system, -1, NULL), AXO_OK);
-    assert_int_equal(seen, 2 * EACH);
-    assert_int_equal(axo_system_stop(system, -1, NULL, 0, NULL), AXO_OK);
-    assert_int_equal(axo_system_destroy(system), AXO_OK);
+    run_all(system);
 }
 
 static void a_state_is_aligned_as_its_size_says(void **state)
@@ -129,10 +135,7 @@ static void so_is_a_childs(void **state)
     assert_int_equal(axo_system_start(&options, &system), AXO_OK);
     assert_int_equal(axo_system_spawn(system, &props, &parent), AXO_OK);
     assert_int_equal(axo_system_send(system, parent, 0, NULL, 0), AXO_OK);
-    assert_int_equal(axo_run_host(system, -1, NULL), AXO_OK);
-    assert_int_equal(seen, 2 * EACH);
-    assert_int_equal(axo_system_stop(system, -1, NULL, 0, NULL), AXO_OK);
-    assert_int_equal(axo_system_destroy(system), AXO_OK);
+    run_all(system);
 }
 
 static const struct CMUnitTest tests[] = {

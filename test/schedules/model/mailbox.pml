@@ -89,7 +89,7 @@
  * stamp super/leaf.c:leaf_close 8399f499e502
  * stamp super/restart.c:axo__restart_shift 4c9471a01df2
  * stamp super/stop.c:axo__stop_begin cc953e2cef6f
- * stamp super/stop.c:axo__stop_finish e40ff8734288
+ * stamp super/stop.c:axo__stop_finish de70b6a26d98
  */
 #ifndef SENDERS
 #define SENDERS 2

@@ -78,7 +78,7 @@
  * stamp super/restart.c:restart_survivors c71fab7b94d0
  * stamp super/restart.c:restart_take_perpetrator f4fd62f90598
  * stamp super/stop.c:axo__stop_begin cc953e2cef6f
- * stamp super/stop.c:axo__stop_finish e40ff8734288
+ * stamp super/stop.c:axo__stop_finish de70b6a26d98
  * stamp super/stop.c:axo__stop_tell_parent 3ecc1876dad9
  * stamp super/strategy.c:axo__strategy_decide_here d83c55dac0ed
  * stamp super/strategy.c:axo__strategy_report 45fc5b5938f1

@@ -53,7 +53,7 @@
  * stamp super/spawn.c:axo__spawn_adopt c5869e4ed401
  * stamp super/spawn.c:axo__spawn_make 75045f1d3ed6
  * stamp super/stop.c:axo__stop_begin cc953e2cef6f
- * stamp super/stop.c:axo__stop_finish e40ff8734288
+ * stamp super/stop.c:axo__stop_finish de70b6a26d98
  * stamp system/boot.c:axo__boot_destroy 515ba2e9f28f
  * stamp system/boot.c:boot_expire 483b6af7e528
  * stamp system/boot.c:boot_pass_doors 7bd0df5ab8ac

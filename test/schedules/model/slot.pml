@@ -56,7 +56,7 @@
  * stamp super/gone.c:axo__gone_expire 8e18f5251dea
  * stamp super/leaf.c:leaf_close 8399f499e502
  * stamp super/spawn.c:axo__spawn_make 75045f1d3ed6
- * stamp super/stop.c:axo__stop_finish e40ff8734288
+ * stamp super/stop.c:axo__stop_finish de70b6a26d98
  * stamp system/boot.c:boot_expire 483b6af7e528
  * stamp system/boot.c:boot_pass_doors 7bd0df5ab8ac
  */

@@ -130,8 +130,7 @@ static void nothing_is_there_without_figures(void **state)
         assert_int_equal((system->sched.workers[0].attention & AXO__LOOK_TRACED) != 0,
                          figures != AXO_FIGURES_NONE);
         assert_int_equal(system->cells[1]->timed, figures == AXO_FIGURES_TIMES);
-        assert_int_equal(axo__a64_load_relaxed(&system->core.trace_kinds) != 0,
-                         figures != AXO_FIGURES_NONE);
+        assert_int_equal(axo__core_kinds(&system->core) != 0, figures != AXO_FIGURES_NONE);
         assert_int_equal(axo_system_stop(system, -1, NULL, 0, NULL), AXO_OK);
         assert_int_equal(axo_system_destroy(system), AXO_OK);
     }

@@ -81,7 +81,7 @@ static uint32_t ends_at(uint32_t watch_at, uint32_t at)
     end_turn(end_worker(&world.it, 0), world.child);
     axo__sched_stop(end_worker(&world.it, 0), world.child);
     world.it.core.trace = world_trace;
-    axo__core_select(&world.it.core, UINT64_MAX);
+    axo__a64_store_relaxed(&world.it.core.told_kinds, UINT64_MAX);
     axo__worker_notice(end_worker(&world.it, 0));
     if (watch_at == STEP_NEVER)
         step_begin(at, parent_turns);
@@ -89,7 +89,7 @@ static uint32_t ends_at(uint32_t watch_at, uint32_t at)
         step_begin_two(watch_at, parent_watches, at, parent_turns);
     end_turn(end_worker(&world.it, 0), world.child);
     uint32_t steps = step_end();
-    axo__core_select(&world.it.core, 0);
+    axo__a64_store_relaxed(&world.it.core.told_kinds, 0);
     axo__worker_notice(end_worker(&world.it, 0));
     end_turn(end_worker(&world.it, 1), world.parent);
     axo__gone_expire(&end_worker(&world.it, 1)->local, world.child);
