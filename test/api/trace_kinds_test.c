@@ -19,6 +19,7 @@ static struct {
     uint32_t count;
     uint32_t strange; /* class, or its `user` */
     _Atomic uint64_t messages;
+    _Atomic uint64_t loops;
     _Atomic bool over;
 } tape;
 
@@ -27,9 +28,10 @@ static axo_status worker_receive(axo_ctx *ctx, void *state, const axo_message *m
     (void)state;
     if (message->tag == FAIL)
         return axo_fail(ctx, 7, "as told");
-    if (message->tag == LOOP && !atomic_load_explicit(&tape.over, memory_order_relaxed))
-        return axo_send(ctx, axo_self(ctx), LOOP, NULL, 0);
-    return AXO_OK;
+    if (message->tag != LOOP || atomic_load_explicit(&tape.over, memory_order_relaxed))
+        return AXO_OK;
+    atomic_fetch_add_explicit(&tape.loops, 1, memory_order_relaxed);
+    return axo_send(ctx, axo_self(ctx), LOOP, NULL, 0);
 }
 
 static const axo_class worker_class =
@@ -220,6 +222,10 @@ static void busy_workers_notice(void **state)
     assert_int_equal(axo_system_start(&options, &system), AXO_OK);
     for (uint32_t i = 0; i < 2; i++)
         assert_int_equal(axo_system_send(system, worker_of(system), LOOP, NULL, 0), AXO_OK);
+    /* From here on it neither begins nor wakes. */
+    for (uint32_t k = 0; k < 10000 && atomic_load(&tape.loops) == 0; k++)
+        rest();
+    assert_true(atomic_load(&tape.loops) > 0);
     assert_int_equal(messages_told(), 0);
     for (uint32_t i = 0; i < 20; i++) {
         uint64_t before = messages_told();

@@ -85,7 +85,33 @@ static void the_answer_takes_no_memory(void **state)
     }
 }
 
+/* What registering took goes with an actor that ends without an answer. */
+static void an_answer_that_is_not_given_is_freed(void **state)
+{
+    enum { ROUNDS = 20000, WARM = 2000 };
+    axo_options options = AXO_OPTIONS(.manual = AXO_MANUAL_ALL,
+                                      .allocator = {scarce_alloc, scarce_free, NULL});
+    axo_props props = AXO_PROPS(.cls = &service_class, .system_actor = 1);
+    axo_system *system;
+    uint32_t held = 0;
+    (void)state;
+    assert_int_equal(axo_system_start(&options, &system), AXO_OK);
+    for (uint32_t i = 0; i < ROUNDS; i++) {
+        axo_ref ref;
+        assert_int_equal(axo_system_spawn(system, &props, &ref), AXO_OK);
+        assert_int_equal(axo_run_host(system, -1, NULL), AXO_OK);
+        assert_int_equal(axo_system_stop_actor(system, ref), AXO_OK);
+        assert_int_equal(axo_run_host(system, -1, NULL), AXO_OK);
+        held = i == WARM ? it.held : held;
+    }
+    assert_int_equal(it.held, held);
+    assert_int_equal(axo_system_stop(system, INT64_C(10000000000), NULL, 0, NULL), AXO_OK);
+    assert_int_equal(axo_system_destroy(system), AXO_OK);
+    assert_int_equal(it.held, 0);
+}
+
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(the_answer_takes_no_memory),
+    cmocka_unit_test(an_answer_that_is_not_given_is_freed),
 };
 TEST_MAIN(tests)
