@@ -226,6 +226,8 @@ struct axo__worker {
     uint64_t step_end;      /* the last turn of this step */
     uint64_t next_end;      /* the last turn of cells from the next slot in a row; 0: none yet */
     uint64_t yield_turn;    /* the turn that ends with its next message */
+    uint64_t restart_turn;  /* the last turn in which its actor was restarted ... */
+    uint64_t ahead_turn;    /* ... and the last one in which a message went ahead for that */
     uint32_t clock_stride;  /* messages from one reading to the next, adapted in find.c */
     uint32_t clock_stride_max;
     uint32_t long_ago;      /* readings of the clock until a callback that took long is forgotten */
@@ -397,13 +399,42 @@ static inline uint64_t axo__worker_moves(const axo__worker *worker)
     return axo__worker_turn(worker) + axo__a64_load_relaxed(&worker->local.count.handled);
 }
 
-/* A number of the running callback. `messages_left` goes down with each message, so within a turn
- * only a message and the hooks that run before the next message have the same number. The lowest
- * bit is free for axo__worker_moment, which tells the hooks of a restart from the message under
- * which the actor failed. */
+/* The actor of this turn has been restarted. The first message behind a restart goes ahead, as the
+ * restart did, if the turn is over by then: it would otherwise wait for every cell that is ready.
+ * That is one message a turn, however often the actor is restarted in it, and none beyond the end
+ * of a step. */
+static inline void axo__worker_restarted(axo__worker *worker)
+{
+    worker->restart_turn = axo__worker_turn(worker);
+}
+
+/* Whether one more message may be handled in this turn, although it is over. */
+static inline bool axo__worker_goes_ahead(const axo__worker *worker)
+{
+    uint64_t turn = axo__worker_turn(worker);
+    return worker->restart_turn == turn && worker->ahead_turn != turn &&
+           worker->now < worker->until;
+}
+
+/* One message of the turn is taken, or the one that goes ahead. */
+static inline void axo__worker_takes(axo__worker *worker)
+{
+    if (axo__likely(worker->messages_left != 0))
+        worker->messages_left--;
+    else
+        worker->ahead_turn = axo__worker_turn(worker);
+}
+
+/* A number of the running callback. `messages_left`, which is less than 2^31, goes down with each
+ * message, so within a turn only a message and the hooks that run before the next message have the
+ * same number; a message that goes ahead finds it 0, as the hooks before it did, and has a bit of
+ * its own. The lowest bit is free for axo__worker_moment, which tells the hooks of a restart from
+ * the message under which the actor failed. */
 static inline uint64_t axo__worker_count(const axo__worker *worker)
 {
-    return axo__worker_turn(worker) << 33 | (uint64_t)worker->messages_left << 1;
+    uint64_t turn = axo__worker_turn(worker);
+    uint64_t ahead = worker->ahead_turn == turn ? UINT64_C(1) << 32 : 0;
+    return turn << 33 | ahead | (uint64_t)worker->messages_left << 1;
 }
 
 /* The callback that this worker runs, as a name remembers it. If a borrowed parent has decided

@@ -323,12 +323,12 @@ static bool run_messages(axo__worker *worker, axo__cell *cell)
         }
         if (axo__unlikely(!axo__state_free(word)))
             return true;
-        if (worker->messages_left == 0)
+        if (worker->messages_left == 0 && !axo__worker_goes_ahead(worker))
             return true;
         axo__message *message = run_take(worker, cell, word);
         if (message == NULL && axo__inbox_is_empty(&cell->inbox))
             return false;
-        worker->messages_left--;
+        axo__worker_takes(worker);
         if (axo__unlikely(message == NULL)) { /* a step of ordering the inbox counts as one */
             if (--worker->until_clock == 0)
                 told = axo__worker_clock(worker) || told;

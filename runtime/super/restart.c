@@ -263,6 +263,7 @@ static void restart_finish(axo__worker *worker, axo__cell *cell, axo__cause *cau
         return;
     }
     cell->life = AXO__INSTANCE_STARTED;
+    axo__worker_restarted(worker);
     axo__a64_bump_owner(&worker->local.count.restarts);
     axo__figures_restarted(worker, cell);
     AXO__PROBE3(restart, cell, axo__cell_ref(cell).bits, axo__cell_instance(cell));

@@ -76,7 +76,7 @@
  * stamp sched/ready.c:axo__worker_push_back 8688c2222c25
  * stamp sched/ready.c:ready_push_urgent 51ae57e4d1b4
  * stamp sched/run.c:run_fill 7a03f2bc5831
- * stamp sched/run.c:run_messages 4647d57b70f2
+ * stamp sched/run.c:run_messages 94067bb380ae
  * stamp sched/run.c:run_take d60a26224a93
  * stamp sched/run.c:run_turn 545f86e0a360
  * stamp sched/send.c:axo__send_keep 7cf354c6294b

@@ -73,7 +73,7 @@
  * stamp super/restart.c:restart_begin 6dafc29ef46c
  * stamp super/restart.c:restart_call_pre_restart 1daa85ecc412
  * stamp super/restart.c:restart_create_again fe7a20b597ae
- * stamp super/restart.c:restart_finish 55002b7ecba3
+ * stamp super/restart.c:restart_finish f0f26dd2dc5c
  * stamp super/restart.c:restart_finish_create b09a01ba65ed
  * stamp super/restart.c:restart_survivors c71fab7b94d0
  * stamp super/restart.c:restart_take_perpetrator f4fd62f90598

@@ -30,6 +30,11 @@ typedef struct share {
     axo_ref players[2];
     axo_ref lights[LIGHTS];
     uint32_t lit;
+    uint32_t falls;   /* failures of the faller ... */
+    uint32_t fallen;  /* ... when the first light came ... */
+    uint32_t stands;  /* ... and how many of its messages it had handled by then */
+    uint32_t stood;   /* messages that it has handled */
+    bool falls_always;
     uint32_t turns[2 * MANY]; /* of burners, by slot; they take one a message */
 } share;
 
@@ -86,9 +91,25 @@ static axo_status guest_receive(axo_ctx *ctx, void *state, const axo_message *me
 static axo_status light_receive(axo_ctx *ctx, void *state, const axo_message *message)
 {
     share *it = *(share **)state;
-    it->lit++;
+    if (it->lit++ == 0) {
+        it->fallen = it->falls;
+        it->stands = it->stood;
+    }
     it->waited = it->burns;
     return AXO_OK;
+}
+
+/* Its first message, or each of them, takes long and then fails. */
+static axo_status faller_receive(axo_ctx *ctx, void *state, const axo_message *message)
+{
+    share *it = *(share **)state;
+    if (it->falls > 0 && !it->falls_always) {
+        it->stood++;
+        return AXO_OK;
+    }
+    it->falls++;
+    it->now += it->long_ns;
+    return AXO_EFAILED;
 }
 
 /* Makes all lights ready at once, and counts burns from here. */
@@ -110,6 +131,7 @@ static const axo_class player = SHARE_CLASS(player_receive);
 static const axo_class guest = SHARE_CLASS(guest_receive);
 static const axo_class light = SHARE_CLASS(light_receive);
 static const axo_class lamp = SHARE_CLASS(lamp_receive);
+static const axo_class faller = SHARE_CLASS(faller_receive);
 
 static void share_open(share *it)
 {
@@ -324,6 +346,61 @@ static void a_stream_from_outside_is_taken_in_batches(void **state)
     share_close(&it);
 }
 
+/* ---- a restart ---- */
+
+/* The faller has `messages`, and behind it the lights have one each. */
+static void share_faller(share *it, uint32_t messages)
+{
+    for (uint32_t i = 0; i < LIGHTS; i++)
+        it->lights[i] = share_add(it, &light);
+    axo_ref ref = share_add(it, &faller);
+    it->long_ns = 150 * US;
+    for (uint32_t i = 0; i < messages; i++)
+        share_send(it, ref);
+    for (uint32_t i = 0; i < LIGHTS; i++)
+        share_send(it, it->lights[i]);
+}
+
+/* The turn is over when its first message has failed: its time is used up. */
+static void the_first_message_behind_a_restart_goes_ahead(void **state)
+{
+    share it = {0};
+    share_open(&it);
+    share_faller(&it, 3);
+    share_step(&it, 3 + LIGHTS);
+    assert_int_equal(it.lit, LIGHTS);
+    assert_int_equal(it.falls, 1);
+    assert_int_equal(it.stands, 1);
+    share_close(&it);
+}
+
+/* One message a turn: who fails without end keeps nobody waiting. */
+static void one_message_a_turn_goes_ahead(void **state)
+{
+    share it = {.falls_always = true};
+    share_open(&it);
+    share_faller(&it, 8);
+    share_step(&it, 3 + LIGHTS);
+    assert_int_equal(it.lit, LIGHTS);
+    assert_int_equal(it.fallen, 2);
+    share_close(&it);
+}
+
+/* The host's budget ends with the message that has used it up. */
+static void none_goes_ahead_beyond_a_budget(void **state)
+{
+    share it = {0};
+    share_open(&it);
+    share_faller(&it, 3);
+    assert_int_equal(axo_run_host(it.system, 100 * US, NULL), AXO_OK);
+    assert_int_equal(it.falls, 1);
+    assert_int_equal(it.stood, 0);
+    assert_int_equal(axo_run_host(it.system, -1, NULL), AXO_OK);
+    assert_int_equal(it.stood, 2);
+    assert_int_equal(it.lit, LIGHTS);
+    share_close(&it);
+}
+
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(light_ones_go_before_those_that_overran),
     cmocka_unit_test(more_overrun_ones_than_there_is_room_for),
@@ -333,5 +410,8 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(the_next_slot_is_used_no_longer_than_a_turn_may_last),
     cmocka_unit_test(who_waits_outside_cuts_a_turn_short),
     cmocka_unit_test(a_stream_from_outside_is_taken_in_batches),
+    cmocka_unit_test(the_first_message_behind_a_restart_goes_ahead),
+    cmocka_unit_test(one_message_a_turn_goes_ahead),
+    cmocka_unit_test(none_goes_ahead_beyond_a_budget),
 };
 TEST_MAIN(tests)
