@@ -25,6 +25,7 @@
 #   make bench-figures   bench-peers and bench-growth; then bench-accept writes README, baseline, plots
 #   make bench-restart   axo-restart-bench, reference cases; ACCEPT=1 writes bench/RESTART-results.md
 #   make bench-s1        test/example/kv_server.c beside redis-server; QUICK=1
+#   make bench-crash     a crash under a server, beside restarted processes, forked workers, Erlang's port; QUICK=1
 #   make bench-plot      the results of make bench as SVG and PNG in build/plots
 #   make bench-test      the percentile text of the benchmarks against npm's hdr-histogram-js
 #   make man doc         manual pages; an HTML reference and guide, build/doc/index.html

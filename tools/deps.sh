@@ -114,6 +114,7 @@ for goal in "${goals[@]}"; do
         command -v erlc >/dev/null 2>&1 || useful+=(erlang-base)
         [ -e /usr/include/liburing.h ] || useful+=(liburing-dev)
         ;;
+    bench-crash) command -v erlc >/dev/null 2>&1 || useful+=(erlang-base) ;;
     lint)
         testing
         need_tool clang clang

@@ -5,7 +5,8 @@
 #                                 call of 100; VARIANT=asan, tsan; SEED=n
 #   make bench-s1                 beside redis-server; QUICK=1: a look at it; PAIRS=n: only
 #                                 io_uring beside epoll, n pairs in turns
-.PHONY: soak-kv soak-crashy bench-s1
+#   make bench-crash              a crash under a server, beside other servers; QUICK=1, ROUNDS=5, CRASHES=200
+.PHONY: soak-kv soak-crashy bench-s1 bench-crash
 # No sanitizer is in it: it lies between the program and the sanitizer's own functions.
 PRELOAD := $B/test/fault/preload/sockets.so
 $(PRELOAD): test/fault/preload/sockets.c Makefile test/example/example.mk
@@ -18,3 +19,5 @@ soak-crashy: $B/test/example/crashy_server
 	$Qtest/example/crashy_soak.sh $< $(or $(SECONDS),60)
 bench-s1: $B/test/example/kv_server
 	$QQUICK='$(QUICK)' PAIRS='$(PAIRS)' bench/s1_kv.sh $<
+bench-crash: $B/test/example/crashy_server
+	$QQUICK='$(QUICK)' bench/crash.sh $<
