@@ -6,6 +6,9 @@
  *         axo_group_send(frame, actor[i], TICK, &tick, sizeof tick);
  *     axo_group_wait(frame, AXO_GROUP_FOREVER, AXO_GROUP_HELP);    // the frame's work is done
  *
+ * Where all get the same, axo_group_send_many(frame, actor, count, TICK, &tick, sizeof tick, NULL)
+ * takes the place of the loop, and the workers send for it.
+ *
  * A message counts from its send until its life ends: it was handled, also by a handler that failed
  * or an actor that was stopped under it, or it became a dead letter, or was dropped. One that is
  * stashed, or waits in a mailbox, counts; so does one that is forwarded, until its last receiver is
@@ -61,6 +64,33 @@ AXO_API axo_status axo_group_send(axo_group *group, axo_ref to, uint32_t tag, co
                                   size_t size);
 AXO_API axo_status axo_group_send_as(axo_ctx *ctx, axo_group *group, axo_ref to, uint32_t tag,
                                      const void *payload, size_t size);
+
+/* Sends a message to each of `count` actors, as axo_group_send; the payload is copied once for all,
+ * and freed with the last of the messages: receivers only read it. The sending is shared: workers
+ * that have nothing to run send to portions of the receivers, which become ready where they are to
+ * run, and the calling thread does what they leave. A receiver gets the message behind those that
+ * this thread has sent it before the call, and before those that it sends when the call has
+ * returned; among the receivers there is no order. An actor that stands there twice gets it twice.
+ * One that refuses holds up none of the others. Where each is to get something of its own the
+ * payload says where that is (a table, and the actor knows its place in it), or axo_group_send
+ * sends it.
+ *   thread    any, callbacks too. A thread outside of a system of lent threads visits a free slot
+ *             meanwhile, and runs no actor there
+ *   blocks    until all are sent: as long as the workers go on with it they have the sending, so
+ *             between two portions they run what they have made ready; when none has taken one for
+ *             200 us the caller does the rest itself. Other threads may be in observers,
+ *             destructors and priority functions of the program for it, so the caller holds no lock
+ *             that these take
+ *   owns      borrows `to` until it returns
+ *   returns   AXO_OK: all have accepted it, or `count` is 0; else the first status, in the order of
+ *             `to`, that was another, AXO_EGONE for instance; in *accepted (may be NULL) how many
+ *             said AXO_OK. AXO_EINVAL (a none among them, a reserved tag, NULL with a size or a
+ *             count), AXO_ETOOBIG, AXO_EFORKED, AXO_ENOMEM for the copy: nothing was sent to
+ *             anybody
+ *   after     `count` more messages count, but for those that were refused */
+AXO_API axo_status axo_group_send_many(axo_group *group, const axo_ref *to, uint32_t count,
+                                       uint32_t tag, const void *payload, size_t size,
+                                       uint32_t *accepted);
 
 /* How many messages count now. 0 for NULL. */
 AXO_API uint64_t axo_group_count(const axo_group *group);

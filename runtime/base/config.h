@@ -137,6 +137,9 @@
 
 /* A visitor of a slot looks after the others as often, while it has work of its own. */
 #define AXO__LENT_CHORES_NS INT64_C(500000)
+/* A call that has left its job to the workers does it itself when none has taken a portion for so
+ * long: some times what it takes to wake one. */
+#define AXO__CREW_LOOK_NS INT64_C(200000)
 /* The end looks again for a visitor that is on its way out. */
 #define AXO__LENT_LOOK_NS INT64_C(100000)
 /* Actors that may be allowed to live: of 2^24 slots some are for what workers keep. */

@@ -227,6 +227,7 @@ typedef struct lent_call {
     uint64_t turns_max;
     uint64_t turns;     /* the turns that were run */
     bool dry;
+    axo__crew_job *job; /* NULL: it runs cells */
 } lent_call;
 
 /* Steps until the worker parks, or the turns or the budget are used up. It runs under
@@ -250,6 +251,17 @@ static void lent_turns(void *arg)
     call->dry = true;
 }
 
+/* Portions of the job until none is left. What they make ready is left to others. */
+static void lent_portions(void *arg)
+{
+    lent_call *call = arg;
+    axo__worker *worker = call->worker;
+    while (axo__crew_help(worker->sched, call->job, worker)) {
+        axo__grace_quiet();
+        axo__grace_heard(&worker->local.core->grace, &worker->reader);
+    }
+}
+
 /* A thread that was refused has been asked for, perhaps, and is gone: whoever stays looks for work
  * once more; whoever has no time left asks again. */
 static void lent_visit(lent_call *call)
@@ -259,7 +271,7 @@ static void lent_visit(lent_call *call)
         axo__worker_body.begin(worker);
         lent_get_up(worker);
         lent_limit(worker, call->until);
-        axo__os_root(lent_turns, call);
+        axo__os_root(call->job != NULL ? lent_portions : lent_turns, call);
         lent_limit(worker, AXO__NEVER);
         if (call->dry)
             lent_lie_down(worker);
@@ -277,32 +289,56 @@ static void lent_visit(lent_call *call)
     }
 }
 
-axo_status axo__lent_run(axo__sched *sched, uint32_t slot, int64_t budget_ns, uint64_t turns_max,
-                         uint64_t *turns)
+/* The budget begins when the slot is entered. */
+static axo_status lent_run(lent_call *call, axo__worker *worker, int64_t budget_ns)
 {
-    lent_call call = {.worker = &sched->workers[slot], .turns_max = turns_max};
-    AXO_DEBUG_ASSERT(slot < sched->worker_count && sched->kind->lent);
     int before = axo__os_cancel_hold(); /* the program's thread is a worker until the end */
-    if (!lent_enter(call.worker)) {
+    if (!lent_enter(worker)) {
         axo__os_cancel_let(before);
         return AXO_EBUSY;
     }
-    call.until = budget_ns < 0 ? AXO__NEVER : axo__clock_add(axo__os_now(), budget_ns);
-    lent_visit(&call);
-    if (turns != NULL)
-        *turns = call.turns;
+    call->worker = worker;
+    call->until = budget_ns < 0 ? AXO__NEVER : axo__clock_add(axo__os_now(), budget_ns);
+    lent_visit(call);
     axo__os_cancel_let(before);
     return AXO_OK;
 }
 
-axo_status axo__lent_help(axo__sched *sched, int64_t budget_ns, uint64_t turns_max, uint64_t *turns)
+static axo_status lent_run_free(lent_call *call, axo__sched *sched, int64_t budget_ns)
 {
     axo_status status = AXO_EBUSY;
     for (uint32_t i = 0; i < sched->worker_count && status == AXO_EBUSY; i++) {
         if (axo__a32_load_relaxed(&sched->workers[i].visited) == LENT_FREE)
-            status = axo__lent_run(sched, i, budget_ns, turns_max, turns);
+            status = lent_run(call, &sched->workers[i], budget_ns);
     }
     return status;
+}
+
+axo_status axo__lent_run(axo__sched *sched, uint32_t slot, int64_t budget_ns, uint64_t turns_max,
+                         uint64_t *turns)
+{
+    lent_call call = {.turns_max = turns_max};
+    AXO_DEBUG_ASSERT(slot < sched->worker_count && sched->kind->lent);
+    axo_status status = lent_run(&call, &sched->workers[slot], budget_ns);
+    if (status == AXO_OK && turns != NULL)
+        *turns = call.turns;
+    return status;
+}
+
+axo_status axo__lent_help(axo__sched *sched, int64_t budget_ns, uint64_t turns_max, uint64_t *turns)
+{
+    lent_call call = {.turns_max = turns_max};
+    axo_status status = lent_run_free(&call, sched, budget_ns);
+    if (status == AXO_OK && turns != NULL)
+        *turns = call.turns;
+    return status;
+}
+
+axo_status axo__lent_crew(axo__sched *sched, axo__crew_job *job)
+{
+    lent_call call = {.job = job};
+    AXO_DEBUG_ASSERT(sched->kind->lent);
+    return lent_run_free(&call, sched, -1);
 }
 
 /* ---- when a visit is due ---- */

@@ -2,7 +2,7 @@
 #ifndef AXO__SCHED_LENT_H
 #define AXO__SCHED_LENT_H
 
-#include "sched/pool.h"
+#include "sched/crew.h"
 
 extern const axo__sched_kind axo__lent_kind;
 
@@ -15,6 +15,10 @@ axo_status axo__lent_run(axo__sched *sched, uint32_t slot, int64_t budget_ns, ui
 /* The same in a slot that nobody is in. AXO_EBUSY: there is none. */
 axo_status axo__lent_help(axo__sched *sched, int64_t budget_ns, uint64_t turns_max,
                           uint64_t *turns);
+
+/* Makes the calling thread the worker of a slot that nobody is in, until no portion of the job is
+ * left; it runs no cell there. AXO_EBUSY: there is no such slot. */
+axo_status axo__lent_crew(axo__sched *sched, axo__crew_job *job);
 
 /* In how many ns a visit is due that nobody asks for; INT64_MAX: none is. Any thread. */
 int64_t axo__lent_due(axo__sched *sched);

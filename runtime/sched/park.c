@@ -84,9 +84,9 @@ static uint32_t park_count(const axo__worker *worker, const axo__worker *other, 
  *
  * Each look comes after the addition to `parked` in axo__worker_park, so a push that it misses is
  * followed by a waker's (7) that reads the sleeper. The load of `expired_any` pairs with the
- * addition in system/boot.c's boot_expire, the load of `quit` with the store in axo__sched_quit. A
- * short ready queue of an awake worker is left to that worker, which looks at its own queue before
- * it parks; the queue of a worker that is read as parked is not left alone. */
+ * addition in system/boot.c's boot_expire, the load of `quit` with axo__sched_quit and
+ * axo__crew_open. A short ready queue of an awake worker is left to that worker, which looks at its
+ * own queue before it parks; the queue of a worker that is read as parked is not left alone. */
 static bool park_look(axo__worker *worker, bool *busy)
 {
     axo__sched *sched = worker->sched;

@@ -26,6 +26,7 @@
  *   endless   callbacks that do not end
  *   run       one turn of one cell; plain turns
  *   io        watched descriptors             poller   which worker waits for them
+ *   crew      a call's job that workers share
  *   park      a worker goes to sleep          worker   a worker's step
  *   spare     workers for when all others are stuck
  *   sched     a pool is made, started, ended
@@ -34,7 +35,7 @@
  * Orders
  *   [W2] store release, next         the slot's cell; pairs with [W3]
  *   [W3] load acquire, next          a thief's look; the claim decides
- *   [W5] store release / load acquire, quit   the worker that reads 1 sees what was written before
+ *   [W5] or acq_rel / load acquire, quit   the worker that reads END sees what was written before
  *                                    axo__sched_quit
  *   [W9] store release / load acquire, grown   publishes an elastic worker's record, before it has
  *                                    its first thread; it goes with the pool
@@ -62,6 +63,7 @@ typedef struct axo__worker axo__worker;
 typedef struct axo__timers axo__timers;
 typedef struct axo__trap axo__trap;
 typedef struct axo__spare_mark axo__spare_mark;
+typedef struct axo__crew_job axo__crew_job;
 
 /* What a handler that has a trace context does: span.h. */
 typedef struct axo__span {
@@ -141,6 +143,12 @@ typedef struct axo__sched_kind {
     /* A worker has found nothing to do. true: its thread ends. */
     bool (*ends)(axo__worker *worker);
 } axo__sched_kind;
+
+/* The bits of `quit`, at which a worker looks that has found no cell. */
+enum {
+    AXO__QUIT_END = 1, /* the threads end; for good */
+    AXO__QUIT_CREW = 2 /* the default pool's: a job has a portion that nobody has taken (crew.h) */
+};
 
 /* How closely the spare workers look at the others. A pool without spare workers is in WATCH for
  * ever, so that no caller of wake_spare ever finds a mode to lower. */
@@ -354,6 +362,7 @@ struct axo__sched {
     uint32_t timers_max;
     int64_t stuck_ns;              /* a handler that runs longer is reported; 0: never */
     int64_t idle_ns;               /* elastic: a thread ends that has had no work for this long */
+    axo__crew_job *crew;           /* guarded by `mutex`; NULL: no job has a portion left */
     axo__os_mutex mutex;           /* guards starts of threads, and writes of the next two */
     axo__a32 actors;               /* elastic: actors that live; others may look */
     axo__a32 live;                 /* elastic: threads that run; others may look */
@@ -374,7 +383,7 @@ struct axo__sched {
     axo__a32 searching;     /* workers that look into other workers' queues */
     axo__a32 watcher;       /* 1: an idle worker wakes now and then to look after busy ones */
     axo__a32 watch_due;     /* 1: the watch was handed on, and no worker has taken it up yet */
-    axo__a32 quit;          /* 1: the threads end */
+    axo__a32 quit;          /* AXO__QUIT_* */
     axo__a64 look_at;       /* a reading from which a worker looks at descriptors: poller.h */
     axo__a64 keep_until[AXO__KEEPS]; /* a reading until which they are kept: keep.h */
     /* The count that busy workers look at, on the line of the queue that it counts: the one line

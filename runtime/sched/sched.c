@@ -138,14 +138,14 @@ axo_status axo__sched_start(axo__sched *sched)
     return AXO_OK;
 }
 
-/* The store pairs with the acquire loads of `quit` in axo__worker_step, park_look, spare_step and
+/* The bit pairs with the acquire loads of `quit` in axo__worker_step, park_look, spare_step and
  * spare_rest. A worker takes its ticket before the last of these loads, so a worker that reads 0
  * has a ticket from before the wake-up below, and does not sleep. The mutex is against
  * elastic_grow, which loads `quit` under it: a new thread is either woken here or not started. */
 void axo__sched_quit(axo__sched *sched)
 {
     axo__os_mutex_lock(&sched->mutex);
-    axo__a32_store_release(&sched->quit, 1); /* [W5] */
+    (void)axo__a32_or_acq_rel(&sched->quit, AXO__QUIT_END); /* [W5] */
     for (uint32_t i = 0; i < axo__sched_all(sched); i++) {
         axo__worker *worker = axo__sched_worker(sched, i);
         if (worker == NULL)

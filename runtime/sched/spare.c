@@ -252,7 +252,7 @@ static axo__step spare_rest(axo__worker *spare)
     axo__sched *sched = spare->sched;
     axo__local_flush(&spare->local);
     spare->thread.ticket = axo__os_parker_ticket(&spare->thread.parker);
-    if (axo__a32_load_acquire(&sched->quit) != 0) /* [W5] */
+    if ((axo__a32_load_acquire(&sched->quit) & AXO__QUIT_END) != 0) /* [W5] */
         return AXO__STEP_EXIT;
     spare->thread.deadline = spare_wake_at(spare);
     return AXO__STEP_PARK;
@@ -279,7 +279,7 @@ axo__step axo__spare_step(void *argument)
     axo__worker *spare = argument;
     axo__self = spare;
     axo__grace_quiet();
-    if (axo__a32_load_acquire(&spare->sched->quit) != 0) /* [W5] */
+    if ((axo__a32_load_acquire(&spare->sched->quit) & AXO__QUIT_END) != 0) /* [W5] */
         return AXO__STEP_EXIT;
     axo__worker_read_clock(spare);
     (void)axo__timers_fire_late(spare);

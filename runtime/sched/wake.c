@@ -42,18 +42,23 @@ void axo__sched_wake_one(axo__sched *sched)
 
 /* Does not trust the count: a worker stores PARKED before it counts itself. A worker that has not
  * counted itself yet still looks for work, so a caller that has pushed work may trust the count,
- * and axo__sched_wake_one does. This function is for news that the last look does not see: the
+ * and axo__sched_wake_one does. This function is for news that the last look does not see, too: the
  * addition of 0 stands against the sleeper's addition (2), so that either the loop reads PARKED, or
- * the sleeper computes its deadline with the news. */
-void axo__sched_wake_all(axo__sched *sched)
+ * the sleeper computes its deadline, or looks a last time, with the news. */
+void axo__sched_wake_some(axo__sched *sched, uint32_t most)
 {
     (void)axo__a32_add_seq_cst(&sched->parked, 0); /* [W1] (6) */
-    for (uint32_t i = 0; i < sched->worker_count; i++) {
+    for (uint32_t i = 0; i < sched->worker_count && most > 0; i++) {
         axo__worker *worker = axo__sched_worker(sched, i);
         if (worker == NULL)
             break;
-        (void)wake_up(worker);
+        most -= wake_up(worker);
     }
+}
+
+void axo__sched_wake_all(axo__sched *sched)
+{
+    axo__sched_wake_some(sched, UINT32_MAX);
 }
 
 /* The addition of 0 is against the sleeper's addition (2) in axo__worker_park: the two are

@@ -40,8 +40,9 @@
  * does not wait for ever behind handlers that block: by a spare, or by a new thread. */
 void axo__sched_wake_one(axo__sched *sched);
 
-/* Wakes every parked worker of the pool. */
+/* Wakes every parked worker of the pool; so many of them at most. */
 void axo__sched_wake_all(axo__sched *sched);
+void axo__sched_wake_some(axo__sched *sched, uint32_t most);
 
 /* Wakes a particular worker whose earliest timer has come nearer: steps (6) and (7) of
  * sched/timer.h. false: the worker was not parked. */

@@ -11,6 +11,7 @@
 #include "base/stamp.h"
 #include "sched/board.h"
 #include "os/poll.h"
+#include "sched/crew.h"
 #include "sched/endless.h"
 #include "sched/expire.h"
 #include "sched/find.h"
@@ -112,6 +113,19 @@ static axo__step worker_idle(axo__worker *worker)
     return AXO__STEP_AGAIN;
 }
 
+/* The worker has found no cell, and a bit of `quit` is set. A job may have lost its last portion
+ * meanwhile. */
+static __attribute__((noinline)) axo__step worker_called(axo__worker *worker)
+{
+    if (axo__crew_step(worker))
+        return AXO__STEP_AGAIN;
+    if ((axo__a32_load_acquire(&worker->sched->quit) & AXO__QUIT_END) == 0) /* [W5] */
+        return worker_idle(worker);
+    /* The last cell of the system may be one that this worker has freed. */
+    worker->sched->idle(worker->local.core);
+    return AXO__STEP_EXIT;
+}
+
 /* The worker holds no cell between two steps, so each step begins by telling the reclaimer so.
  * `quit` is obeyed only when the queues are empty; its load acquires what the thread that called
  * axo__sched_quit wrote before ([W5]). */
@@ -126,9 +140,7 @@ axo__step axo__worker_step(void *argument)
     if (axo__unlikely(cell == NULL)) {
         if (axo__a32_load_acquire(&worker->sched->quit) == 0) /* [W5] */
             return worker_idle(worker);
-        /* The last cell of the system may be one that this worker has freed. */
-        worker->sched->idle(worker->local.core);
-        return AXO__STEP_EXIT;
+        return worker_called(worker);
     }
     AXO__STAMP(FOUND);
     worker_run(worker, cell);

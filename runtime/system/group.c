@@ -9,41 +9,28 @@
  * The last step to 0 is made under the mutex, so who finds 0 there knows that no thread is on its
  * way to it. Whoever is still telling then holds the group in memory (`users`), past its
  * axo_group_free if need be.
- *
- * Orders
- *   [N4] cas acq_rel, count   what a handler wrote before its message ended is seen by who finds 0
- *   [N5] load acquire, count  pairs with [N4]
  */
-#include <axo/group.h>
+#include "system/group.h"
 
 #include <string.h>
 
 #include <axo/time.h>
 
 #include "sched/lent.h"
-#include "system/system.h"
+#include "system/group_many.h"
 
 #define GROUP_TURNS UINT64_C(256)     /* of the host's, between two looks */
 #define GROUP_LOOK_NS INT64_C(1000000) /* a helper that finds nothing to run looks again */
 
 /* A thread, or an actor, that waits; in the list until it is told, or gives up. All fields are
  * guarded by the group's mutex. */
-typedef struct group_waiter {
-    struct group_waiter *next;
+struct axo__group_waiter {
+    axo__group_waiter *next;
     axo__os_latch *latch; /* NULL: an actor */
     axo_ref actor;
     uint64_t since;       /* `zeros` when it came */
     bool listed;
     bool told;
-} group_waiter;
-
-struct axo_group {
-    axo_system *system;
-    axo__a64 count;        /* messages */
-    axo__os_mutex mutex;
-    uint64_t zeros;        /* guarded by the mutex, as all below: how often the count became 0 */
-    uint32_t users;        /* the owner, and threads that are telling */
-    group_waiter *waiters;
 };
 
 /* Before the payload, which stands aligned behind it. */
@@ -56,9 +43,9 @@ AXO_STATIC_ASSERT(sizeof(group_payload) % _Alignof(max_align_t) == 0, "payloads 
 /* ---- the count ---- */
 
 /* Out of the list. */
-static void group_unlist(axo_group *group, group_waiter *waiter)
+static void group_unlist(axo_group *group, axo__group_waiter *waiter)
 {
-    group_waiter **at = &group->waiters;
+    axo__group_waiter **at = &group->waiters;
     while (*at != waiter)
         at = &(*at)->next;
     *at = waiter->next;
@@ -66,16 +53,15 @@ static void group_unlist(axo_group *group, group_waiter *waiter)
 }
 
 /* Who came before this 0 and is not told; NULL: nobody. */
-static group_waiter *group_due(const axo_group *group, uint64_t zero)
+static axo__group_waiter *group_due(const axo_group *group, uint64_t zero)
 {
-    group_waiter *waiter = group->waiters;
+    axo__group_waiter *waiter = group->waiters;
     while (waiter != NULL && waiter->since >= zero)
         waiter = waiter->next;
     return waiter;
 }
 
-/* The mutex is held, and released. */
-static void group_drop(axo_group *group)
+void axo__group_drop(axo_group *group)
 {
     bool last = --group->users == 0;
     axo__os_mutex_unlock(&group->mutex);
@@ -91,7 +77,7 @@ static void group_drop(axo_group *group)
 static void group_tell_all(axo_group *group)
 {
     uint64_t zero = ++group->zeros;
-    group_waiter *waiter;
+    axo__group_waiter *waiter;
     group->users++;
     while ((waiter = group_due(group, zero)) != NULL) {
         axo_ref actor = waiter->actor;
@@ -105,10 +91,10 @@ static void group_tell_all(axo_group *group)
         (void)axo_system_stop_actor(group->system, actor);
         axo__os_mutex_lock(&group->mutex);
     }
-    group_drop(group);
+    axo__group_drop(group);
 }
 
-/* Takes a message out, if others are left. */
+/* Takes one out, if others are left. */
 static bool group_leave_others(axo_group *group, uint64_t *count)
 {
     while (*count > 1) {
@@ -118,7 +104,7 @@ static bool group_leave_others(axo_group *group, uint64_t *count)
     return false;
 }
 
-static void group_leave(axo_group *group)
+void axo__group_leave(axo_group *group)
 {
     uint64_t count = axo__a64_load_acquire(&group->count); /* [N5] */
     if (group_leave_others(group, &count))
@@ -138,11 +124,11 @@ static void group_end_payload(void *payload, void *user)
     group_payload *head = (group_payload *)payload - 1;
     axo_group *group = head->group;
     axo_system_free(user, head, head->block);
-    group_leave(group);
+    axo__group_leave(group);
 }
 
 /* In the list, if a message counts; false: none does. */
-static bool group_join(axo_group *group, group_waiter *waiter)
+static bool group_join(axo_group *group, axo__group_waiter *waiter)
 {
     axo__os_mutex_lock(&group->mutex);
     bool joins = axo__a64_load_acquire(&group->count) != 0; /* [N5] */
@@ -157,7 +143,7 @@ static bool group_join(axo_group *group, group_waiter *waiter)
 }
 
 /* It waits no more; true: it was told before. */
-static bool group_give_up(axo_group *group, group_waiter *waiter)
+static bool group_give_up(axo_group *group, axo__group_waiter *waiter)
 {
     axo__os_mutex_lock(&group->mutex);
     if (waiter->listed)
@@ -203,13 +189,21 @@ axo_status axo_group_free(axo_group *group)
         axo__os_mutex_unlock(&group->mutex);
         return AXO_EBUSY;
     }
-    group_drop(group);
+    axo__group_drop(group);
     return AXO_OK;
 }
 
 uint64_t axo_group_count(const axo_group *group)
 {
-    return group != NULL ? axo__a64_load_acquire(&group->count) : 0; /* [N5] */
+    axo_group *changed = (axo_group *)(uintptr_t)group;
+    uint64_t count = group != NULL ? axo__a64_load_acquire(&group->count) : 0; /* [N5] */
+    if (count == 0 || axo__system_check(group->system) != AXO_OK)
+        return count;
+    axo__os_mutex_lock(&changed->mutex);
+    count = axo__a64_load_acquire(&group->count); /* [N5] */
+    count = count > 0 ? count + axo__group_more_locked(group) : 0;
+    axo__os_mutex_unlock(&changed->mutex);
+    return count;
 }
 
 /* ---- sending ---- */
@@ -228,8 +222,8 @@ static void *group_copy(axo_group *group, const void *payload, size_t size)
     return head + 1;
 }
 
-static axo_status group_check(const axo_group *group, axo_ref to, uint32_t tag,
-                              const void *payload, size_t size)
+axo_status axo__group_check(const axo_group *group, axo_ref to, uint32_t tag, const void *payload,
+                            size_t size)
 {
     if (group == NULL || axo_ref_is_none(to) || tag >= AXO_TAG_RESERVED ||
         (payload == NULL && size > 0))
@@ -243,7 +237,7 @@ static axo_status group_check(const axo_group *group, axo_ref to, uint32_t tag,
 axo_status axo_group_send(axo_group *group, axo_ref to, uint32_t tag, const void *payload,
                           size_t size)
 {
-    axo_status status = group_check(group, to, tag, payload, size);
+    axo_status status = axo__group_check(group, to, tag, payload, size);
     if (status != AXO_OK)
         return status;
     void *copy = group_copy(group, payload, size);
@@ -261,7 +255,7 @@ axo_status axo_group_send_as(axo_ctx *ctx, axo_group *group, axo_ref to, uint32_
 {
     if (axo__caller(ctx) == NULL)
         return axo__no_caller();
-    axo_status status = group_check(group, to, tag, payload, size);
+    axo_status status = axo__group_check(group, to, tag, payload, size);
     if (status == AXO_OK && group->system != axo_system_of(ctx))
         status = AXO_EINVAL;
     if (status != AXO_OK)
@@ -295,7 +289,7 @@ static axo_status group_help(axo_system *system, uint64_t *turns)
     return status == AXO_EBUSY ? AXO_OK : status;
 }
 
-static axo_status group_sleep(axo_group *group, group_waiter *waiter, int64_t deadline,
+static axo_status group_sleep(axo_group *group, axo__group_waiter *waiter, int64_t deadline,
                               axo_group_how how)
 {
     for (;;) {
@@ -318,7 +312,7 @@ static axo_status group_sleep(axo_group *group, group_waiter *waiter, int64_t de
 axo_status axo_group_wait(axo_group *group, int64_t timeout_ns, axo_group_how how)
 {
     axo__os_latch latch;
-    group_waiter waiter = {.latch = &latch, .actor = axo_ref_none()};
+    axo__group_waiter waiter = {.latch = &latch, .actor = axo_ref_none()};
     if (group == NULL || timeout_ns < AXO_GROUP_FOREVER || timeout_ns > AXO_DELAY_MAX ||
         (how != AXO_GROUP_SLEEP && how != AXO_GROUP_HELP))
         return AXO_EINVAL;
@@ -342,7 +336,7 @@ axo_status axo_group_wait(axo_group *group, int64_t timeout_ns, axo_group_how ho
 
 /* What a waiting child knows; its own until its end, for the list only. */
 typedef struct group_teller {
-    group_waiter waiter; /* first */
+    axo__group_waiter waiter; /* first */
     axo_group *group;
     axo_draft *letter;   /* NULL: sent, or given up */
     uint32_t instance;   /* the parent's, which alone is told */

@@ -179,7 +179,7 @@ bool axo__pools_reap(void *user)
     axo__os_mutex_lock(&system->pools_mutex);
     for (axo__sched **link = &system->pools; *link != NULL;) {
         axo__sched *pool = *link;
-        /* Pairs with the store release of `quit` in sched.c: a pool seen to quit has been left by
+        /* Pairs with the release of `quit` in sched.c: a pool seen to quit has been left by
          * its actor, and its thread is about to end. */
         bool ending = pool->kind->single &&
                       axo__a32_load_acquire(&pool->quit) != 0; /* [W5] */

@@ -85,6 +85,8 @@ static const axo_class every_class = AXO_CLASS(.name = "every", .receive = every
       axo_system_send_many(w->system, &w->mute, 1, 9, NULL, 0, NULL))                              \
     X(axo_group_make, STATUS, axo_group_make(w->system, &w->grouped))                              \
     X(axo_group_send, STATUS, axo_group_send(w->group, w->mute, 9, NULL, 0))                       \
+    X(axo_group_send_many, STATUS,                                                                 \
+      axo_group_send_many(w->group, &w->mute, 1, 9, NULL, 0, NULL))                                \
     X(axo_group_count, NIL, axo_group_count(w->group))                                             \
     X(axo_group_wait, STATUS, axo_group_wait(w->group, 1000000000, AXO_GROUP_HELP))                \
     X(axo_group_free, STATUS, axo_group_free(w->grouped != NULL ? w->grouped : w->group))          \

@@ -36,11 +36,11 @@
  * stamp sched/park.c:axo__worker_park 9331b4cd2b64
  * stamp sched/park.c:axo__worker_unpark_owner f4dbac8397a8
  * stamp sched/park.c:park_look c4c99e614a4d
- * stamp sched/wake.c:axo__sched_wake_all ffad664ddc86
+ * stamp sched/wake.c:axo__sched_wake_all 4db1818eedc2
  * stamp sched/wake.c:axo__sched_wake_one 220eeb36979f
  * stamp sched/wake.c:wake_up 14ec437b004e
  * stamp sched/worker.c:axo__worker_end f958a1f7f7c3
- * stamp sched/worker.c:axo__worker_step aabae4ba1718
+ * stamp sched/worker.c:axo__worker_step dc685b15f13f
  * stamp sched/worker.c:worker_idle 7d067d978a47
  */
 #ifndef W

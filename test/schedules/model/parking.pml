@@ -98,7 +98,7 @@
  * stamp sched/wake.c:axo__wake_offer 2c95ef1b4888
  * stamp sched/wake.c:axo__wake_tell 4c06a5d51711
  * stamp sched/wake.c:wake_up 14ec437b004e
- * stamp sched/worker.c:axo__worker_step aabae4ba1718
+ * stamp sched/worker.c:axo__worker_step dc685b15f13f
  * stamp sched/worker.c:axo__worker_wake 9bddfe45110c
  * stamp sched/worker.c:worker_hand_on 6ac65cfdd2b7
  * stamp sched/worker.c:worker_idle 7d067d978a47

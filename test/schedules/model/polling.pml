@@ -51,12 +51,12 @@
  * stamp sched/poller.c:poller_leave 5849d90ee59e
  * stamp sched/poller.c:poller_take b0dd73b1afc1
  * stamp sched/sched.c:axo__sched_join ac4c08a18032
- * stamp sched/sched.c:axo__sched_quit 0b05191ff4e5
- * stamp sched/spare.c:axo__spare_step abb57e5f26a6
- * stamp sched/spare.c:spare_rest 5b49866acd97
+ * stamp sched/sched.c:axo__sched_quit f5213e8ded10
+ * stamp sched/spare.c:axo__spare_step fb334f3a0895
+ * stamp sched/spare.c:spare_rest 9bf5c24ce2fe
  * stamp sched/wake.c:axo__sched_wake_one 220eeb36979f
  * stamp sched/wake.c:wake_up 14ec437b004e
- * stamp sched/worker.c:axo__worker_step aabae4ba1718
+ * stamp sched/worker.c:axo__worker_step dc685b15f13f
  * stamp sched/worker.c:axo__worker_wake 9bddfe45110c
  */
 #ifndef W

@@ -40,12 +40,12 @@
  * stamp sched/park.c:park_look c4c99e614a4d
  * stamp sched/ready.c:axo__sched_stop c1a0679a46c4
  * stamp sched/sched.c:axo__sched_join ac4c08a18032
- * stamp sched/sched.c:axo__sched_quit 0b05191ff4e5
+ * stamp sched/sched.c:axo__sched_quit f5213e8ded10
  * stamp sched/send.c:axo__door_enter cc1170cff457
  * stamp sched/wake.c:axo__sched_wake_one 220eeb36979f
  * stamp sched/wake.c:axo__sched_wake_worker ec5d21abdcc1
  * stamp sched/wake.c:wake_up 14ec437b004e
- * stamp sched/worker.c:axo__worker_step aabae4ba1718
+ * stamp sched/worker.c:axo__worker_step dc685b15f13f
  * stamp sched/worker.c:worker_idle 7d067d978a47
  * stamp super/gone.c:axo__gone_expire 8e18f5251dea
  * stamp super/gone.c:gone_abandon 47766442ed94

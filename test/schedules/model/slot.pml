@@ -51,7 +51,7 @@
  * stamp sched/send.c:axo__door_leave e485cd044816
  * stamp sched/send.c:axo__send_keep 7cf354c6294b
  * stamp sched/steal.c:steal_keep 8ab4255b4a90
- * stamp sched/worker.c:axo__worker_step aabae4ba1718
+ * stamp sched/worker.c:axo__worker_step dc685b15f13f
  * stamp super/gone.c:axo__gone_drain_users 1c91d5a5a82a
  * stamp super/gone.c:axo__gone_expire 8e18f5251dea
  * stamp super/leaf.c:leaf_close 8399f499e502

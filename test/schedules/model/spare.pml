@@ -24,12 +24,12 @@
  * stamp sched/find.c:find_from_inject_slow c24b486a9363
  * stamp sched/park.c:axo__worker_park 9331b4cd2b64
  * stamp sched/park.c:axo__worker_unpark_owner f4dbac8397a8
- * stamp sched/spare.c:axo__spare_step abb57e5f26a6
+ * stamp sched/spare.c:axo__spare_step fb334f3a0895
  * stamp sched/spare.c:spare_all_parked bd3b9099f924
  * stamp sched/spare.c:spare_deadline 305b07a9a2ee
  * stamp sched/spare.c:spare_look f08d596275f2
  * stamp sched/spare.c:spare_mode 0818885c74a7
- * stamp sched/spare.c:spare_rest 5b49866acd97
+ * stamp sched/spare.c:spare_rest 9bf5c24ce2fe
  * stamp sched/spare.c:spare_saw_turns 04c3e234e993
  * stamp sched/spare.c:spare_take 955f423cb8f8
  * stamp sched/spare.c:spare_wake 8ded2599bc3a
