@@ -215,6 +215,46 @@ const stage_scene scene_lent_host = {.name = "lent-host",
                                      .play = play_lent_host,
                                      .bound = 2};
 
+/* ---- a thread is in a slot to send to many, and others come to run them ---- */
+
+static void lent_caller(void *arg)
+{
+    axo_ref to[5];
+    uint32_t accepted;
+    for (uint32_t i = 0; i < 5; i++)
+        to[i] = targets[i % 2];
+    CHECK(axo_group_send_many(arg, to, 5, 1, NULL, 0, &accepted) == AXO_OK);
+    CHECK_SAME(accepted, 5);
+    at.sent += 5;
+    sending--;
+}
+
+static void play_lent_crew(void)
+{
+    static uint32_t first[] = {0, 1};
+    axo_group *group;
+    lent_boot(2);
+    targets[0] = lent_spawn(&stage_counter);
+    targets[1] = lent_spawn(&stage_counter);
+    CHECK(axo_group_make(at.system, &group) == AXO_OK);
+    sending = 1;
+    stage_thread("caller", lent_caller, group);
+    for (uint32_t i = 0; i < 2; i++)
+        stage_thread("visitor", lent_visitor, &first[i]);
+    stage_go_within(INT64_C(1000000000));
+    CHECK_SAME(axo__sim_started(), 0);
+    CHECK_SAME(at.handled, 5);
+    CHECK_SAME(axo_group_count(group), 0);
+    CHECK(axo_group_free(group) == AXO_OK);
+    lent_is_at_rest();
+    stage_end();
+}
+
+const stage_scene scene_lent_crew = {.name = "lent-crew",
+                                     .what = "a call that is in a slot, and two visitors",
+                                     .play = play_lent_crew,
+                                     .bound = 1};
+
 /* ---- grace periods without a reclaimer ---- */
 
 typedef struct polled_thing {

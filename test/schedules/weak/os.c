@@ -80,11 +80,16 @@ void axo__os_gate_wait(axo__os_gate *gate)
                        WEAK_SITE("wait", WEAK_ACQUIRE)) != AXO__GATE_FREE);
 }
 
-/* ---- latch: of a look again by the clock only ---- */
+/* ---- latch ---- */
+
+static uint32_t *latch_word(axo__os_latch *latch)
+{
+    return (uint32_t *)(void *)latch;
+}
 
 bool axo__os_latch_init(axo__os_latch *latch)
 {
-    (void)latch;
+    *latch_word(latch) = 0;
     return true;
 }
 
@@ -93,12 +98,27 @@ void axo__os_latch_fini(axo__os_latch *latch)
     (void)latch;
 }
 
+void axo__os_latch_set(axo__os_latch *latch)
+{
+    weak_store(latch_word(latch), sizeof(uint32_t), 1, WEAK_SITE("set", WEAK_RELEASE));
+}
+
+static bool latch_is_set(void *user)
+{
+    return *latch_word(user) != 0;
+}
+
+/* With a deadline it is a look again by the clock, and nobody sets it. */
 bool axo__os_latch_wait(axo__os_latch *latch, int64_t deadline)
 {
-    (void)latch;
-    weak_clock_now = deadline;
-    weak_spin();
-    return false;
+    if (deadline != AXO__NEVER) {
+        weak_clock_now = deadline;
+        weak_spin();
+        return false;
+    }
+    weak_wait(latch_is_set, latch);
+    return weak_change(latch_word(latch), sizeof(uint32_t), WEAK_ADD, 0,
+                       WEAK_SITE("wait", WEAK_ACQUIRE)) != 0;
 }
 
 /* ---- parker ---- */

@@ -1,6 +1,7 @@
 /* scene_park.c - parking and waking: by work from outside, by a worker's own queue, by timers, by
  * the end; the host's worker. */
 #include "sched/claim.h"
+#include "sched/crew.h"
 #include "sched/find.h"
 #include "sched/follow.h"
 #include "sched/host.h"
@@ -284,6 +285,53 @@ static void quits(void)
     weak_reads(&weak_pool.written[3]);
 }
 
+/* ---- a job of the pool ---- */
+
+static axo__crew_job crew_job;
+
+static void crew_portion(axo__crew_job *job, axo__worker *worker, uint32_t portion)
+{
+    (void)job;
+    (void)worker;
+    weak_reads(&weak_pool.written[0]);
+    weak_wrote(&weak_pool.written[1 + portion]);
+    weak_pool.ran++;
+}
+
+static void setup_crew(void)
+{
+    pool_init(&axo__pinned_kind, 1, 0);
+    weak_name(&crew_job.left, "left");
+    weak_pool.pushers = 1;
+    weak_pool.wanted = 2;
+}
+
+static void crew_opens(bool helps)
+{
+    axo__sched *sched = &weak_pool.sched;
+    weak_wrote(&weak_pool.written[0]);
+    axo__crew_init(&crew_job, 2, crew_portion);
+    weak_expect(axo__crew_open(sched, &crew_job));
+    weak_pool.pushers = 0;
+    while (helps && axo__crew_help(sched, &crew_job, NULL))
+        continue;
+    axo__crew_close(&crew_job);
+    weak_reads(&weak_pool.written[1]);
+    weak_reads(&weak_pool.written[2]);
+    weak_wrote(&crew_job); /* its memory is the caller's again */
+}
+
+/* If the worker sleeps, nobody does it. */
+static void opener(void)
+{
+    crew_opens(false);
+}
+
+static void opener_helps(void)
+{
+    crew_opens(true);
+}
+
 /* ---- the host's worker ---- */
 
 static void setup_host(void)
@@ -398,6 +446,10 @@ const weak_scenario weak_park_scenes[] = {
      .bound = 2},
     {.name = "quit", .what = "the end against parking",
      .setup = setup_quit, .fibers = {quitter, quits}, .bound = 2},
+    {.name = "crew", .what = "a job against parking",
+     .setup = setup_crew, .fibers = {opener, thread_0}, .check = pool_check, .bound = 2},
+    {.name = "crew_help", .what = "a job that its maker and a worker do",
+     .setup = setup_crew, .fibers = {opener_helps, thread_0}, .check = pool_check, .bound = 2},
     {.name = "host", .what = "a push against the end of the host's run",
      .setup = setup_host, .fibers = {outsider, host}, .check = pool_check, .bound = 2},
     {.name = "host_two", .what = "two threads enter the host's worker",
