@@ -3,9 +3,9 @@
  *
  * G2 on lent threads: the program's thread helps, and threads for all other slots wait for on_work.
  * G2o on workers of axo's own: the program's thread sleeps. A message's own work is --work
- * operations of a chain; G3 and G3o are the same without any. Figures are ns an actor, of all
- * phases together; `phase` is a phase's time. peers/tbb does the phase with oneTBB and as a plain
- * loop over function pointers. */
+ * operations of a chain; G3 and G3o are the same without any. G2m, G2om, G3m and G3om send with
+ * axo_group_send_many. Figures are ns an actor, of all phases together; `phase` is a phase's time.
+ * peers/tbb does the phase with oneTBB and as a plain loop over function pointers. */
 #include <errno.h>
 #include <pthread.h>
 #include <semaphore.h>
@@ -24,6 +24,7 @@ typedef struct phase {
     uint64_t work;  /* of G2 */
     uint64_t links; /* of what runs now */
     bool lent;
+    bool many;
     axo_system *system;
     axo_ref *refs;
     uint32_t slots;
@@ -140,11 +141,22 @@ static void phase_end(phase *shared, bench_sample *sample)
 
 /* ---- phases -------------------------------------------------------------------------------- */
 
+static void phase_send(const phase *shared, axo_group *group)
+{
+    if (shared->many) {
+        bench_check(axo_group_send_many(group, shared->refs, (uint32_t)shared->actors, WORK, NULL,
+                                        0, NULL),
+                    "send_many");
+        return;
+    }
+    for (uint64_t i = 0; i < shared->actors; i++)
+        bench_check(axo_group_send(group, shared->refs[i], WORK, NULL, 0), "send");
+}
+
 static uint64_t phase_once(phase *shared, axo_group *group)
 {
     uint64_t begin = clock_ns();
-    for (uint64_t i = 0; i < shared->actors; i++)
-        bench_check(axo_group_send(group, shared->refs[i], WORK, NULL, 0), "send");
+    phase_send(shared, group);
     bench_check(axo_group_wait(group, AXO_GROUP_FOREVER,
                                shared->lent ? AXO_GROUP_HELP : AXO_GROUP_SLEEP),
                 "wait");
@@ -178,16 +190,30 @@ static void phase_run(const bench_settings *settings, void *arg, bench_sample *s
     sample->figure = (double)sum / (double)(shared->phases * shared->actors);
 }
 
-static void phase_measure(const bench_settings *settings, phase *shared, const char *name,
-                          bool lent, uint64_t links)
+typedef struct phase_row {
+    const char *name;
+    bool lent;
+    bool many;
+    bool works;
+} phase_row;
+
+static const phase_row phase_rows[] = {
+    {"G2", true, false, true},    {"G2o", false, false, true},  {"G3", true, false, false},
+    {"G3o", false, false, false}, {"G2m", true, true, true},    {"G2om", false, true, true},
+    {"G3m", true, true, false},   {"G3om", false, true, false},
+};
+
+static void phase_measure(const bench_settings *settings, phase *shared, const phase_row *row)
 {
     char text[96];
-    shared->lent = lent;
+    uint64_t links = row->works ? shared->work : 0;
+    shared->lent = row->lent;
+    shared->many = row->many;
     shared->links = links;
     (void)snprintf(text, sizeof text,
                    "\"actors\":%" PRIu64 ",\"phases\":%" PRIu64 ",\"work\":%" PRIu64,
                    shared->actors, shared->phases, links);
-    bench_measure(settings, &(bench_work){.name = name,
+    bench_measure(settings, &(bench_work){.name = row->name,
                                           .unit = "ns",
                                           .options = text,
                                           .run = phase_run,
@@ -209,10 +235,8 @@ int main(int argc, char **argv)
         bench_usage(argv[0], options, 3);
     own.refs = calloc(own.actors, sizeof *own.refs);
     bench_check(own.refs == NULL ? AXO_ENOMEM : AXO_OK, "references");
-    phase_measure(&settings, &own, "G2", true, own.work);
-    phase_measure(&settings, &own, "G2o", false, own.work);
-    phase_measure(&settings, &own, "G3", true, 0);
-    phase_measure(&settings, &own, "G3o", false, 0);
+    for (size_t i = 0; i < sizeof phase_rows / sizeof *phase_rows; i++)
+        phase_measure(&settings, &own, &phase_rows[i]);
     free(own.refs);
     return 0;
 }

@@ -63,6 +63,8 @@ TITLES = {
     "G2o": "a frame's phase: 10 000 actors, 1 us each, own workers",
     "G3": "a frame's phase: 10 000 actors, nothing to do, lent threads",
     "G3o": "a frame's phase: 10 000 actors, nothing to do, own workers",
+    "G2m": "the same as G2, sent by one call", "G2om": "the same as G2o, sent by one call",
+    "G3m": "the same as G3, sent by one call", "G3om": "the same as G3o, sent by one call",
     "F-call": "call through a pointer", "F-rmw": "locked addition",
     "F-line": "cache line to another thread", "F-jump": "setjmp and longjmp",
     "F-alloc": "malloc and free", "F-wake": "futex wake",
@@ -94,7 +96,7 @@ GROUPS = [
     (["W18m"], "w18_*", "--actors 1000000 --messages 4000000 --restarts 1 --churn 1",
      "--actors 50000 --messages 1000000"),
     (["W22"], "w22_*", "", "--rounds 150"),
-    (["G2", "G2o", "G3", "G3o"], "g2_*", "", "--phases 5"),
+    (["G2", "G2o", "G3", "G3o", "G2m", "G2om", "G3m", "G3om"], "g2_*", "", "--phases 5"),
     (["F-call", "F-rmw", "F-line", "F-jump", "F-alloc", "F-wake"], None, "", ""),
 ]
 # Rows of the table beside the figure of a workload: key in a run, word, unit.

@@ -223,14 +223,24 @@ static void lent_limit(axo__worker *worker, int64_t until)
 
 typedef struct lent_call {
     axo__worker *worker;
-    int64_t until;      /* AXO__NEVER: no limit */
+    int64_t until;        /* AXO__NEVER: no limit */
+    int64_t deadline;     /* the same, looked at between two steps alone */
+    const axo__a32 *over; /* and so is this: not 0: the visit ends; NULL: it does not by that */
     uint64_t turns_max;
-    uint64_t turns;     /* the turns that were run */
+    uint64_t turns;       /* the turns that were run */
     bool dry;
-    axo__crew_job *job; /* NULL: it runs cells */
+    axo__crew_job *job;   /* NULL: it runs cells */
 } lent_call;
 
-/* Steps until the worker parks, or the turns or the budget are used up. It runs under
+static bool lent_is_over(const lent_call *call)
+{
+    if (call->turns >= call->turns_max ||
+        (call->over != NULL && axo__a32_load_relaxed(call->over) != 0))
+        return true;
+    return call->deadline != AXO__NEVER && axo__os_now() >= call->deadline;
+}
+
+/* Steps until the worker parks, or the visit is over. It runs under
  * axo__os_root, as a handler of the program may end its thread. */
 static void lent_turns(void *arg)
 {
@@ -244,8 +254,7 @@ static void lent_turns(void *arg)
         call->turns = axo__worker_turn(worker) - before;
         if (worker->now >= worker->chores_at)
             lent_chores(worker);
-        if (call->turns >= call->turns_max ||
-            (call->until != AXO__NEVER && axo__os_now() >= call->until))
+        if (lent_is_over(call))
             return;
     }
     call->dry = true;
@@ -298,7 +307,9 @@ static axo_status lent_run(lent_call *call, axo__worker *worker, int64_t budget_
         return AXO_EBUSY;
     }
     call->worker = worker;
-    call->until = budget_ns < 0 ? AXO__NEVER : axo__clock_add(axo__os_now(), budget_ns);
+    call->until = AXO__NEVER;
+    if (budget_ns >= 0)
+        call->until = call->deadline = axo__clock_add(axo__os_now(), budget_ns);
     lent_visit(call);
     axo__os_cancel_let(before);
     return AXO_OK;
@@ -317,7 +328,7 @@ static axo_status lent_run_free(lent_call *call, axo__sched *sched, int64_t budg
 axo_status axo__lent_run(axo__sched *sched, uint32_t slot, int64_t budget_ns, uint64_t turns_max,
                          uint64_t *turns)
 {
-    lent_call call = {.turns_max = turns_max};
+    lent_call call = {.turns_max = turns_max, .deadline = AXO__NEVER};
     AXO_DEBUG_ASSERT(slot < sched->worker_count && sched->kind->lent);
     axo_status status = lent_run(&call, &sched->workers[slot], budget_ns);
     if (status == AXO_OK && turns != NULL)
@@ -325,18 +336,24 @@ axo_status axo__lent_run(axo__sched *sched, uint32_t slot, int64_t budget_ns, ui
     return status;
 }
 
-axo_status axo__lent_help(axo__sched *sched, int64_t budget_ns, uint64_t turns_max, uint64_t *turns)
+axo_status axo__lent_help(axo__sched *sched, int64_t budget_ns)
 {
-    lent_call call = {.turns_max = turns_max};
-    axo_status status = lent_run_free(&call, sched, budget_ns);
-    if (status == AXO_OK && turns != NULL)
-        *turns = call.turns;
+    lent_call call = {.turns_max = UINT64_MAX, .deadline = AXO__NEVER};
+    return lent_run_free(&call, sched, budget_ns);
+}
+
+axo_status axo__lent_help_until(axo__sched *sched, int64_t deadline, const axo__a32 *over,
+                                uint64_t *turns)
+{
+    lent_call call = {.turns_max = UINT64_MAX, .deadline = deadline, .over = over};
+    axo_status status = lent_run_free(&call, sched, -1);
+    *turns = call.turns;
     return status;
 }
 
 axo_status axo__lent_crew(axo__sched *sched, axo__crew_job *job)
 {
-    lent_call call = {.job = job};
+    lent_call call = {.deadline = AXO__NEVER, .job = job};
     AXO_DEBUG_ASSERT(sched->kind->lent);
     return lent_run_free(&call, sched, -1);
 }

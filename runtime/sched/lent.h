@@ -13,8 +13,12 @@ axo_status axo__lent_run(axo__sched *sched, uint32_t slot, int64_t budget_ns, ui
                          uint64_t *turns);
 
 /* The same in a slot that nobody is in. AXO_EBUSY: there is none. */
-axo_status axo__lent_help(axo__sched *sched, int64_t budget_ns, uint64_t turns_max,
-                          uint64_t *turns);
+axo_status axo__lent_help(axo__sched *sched, int64_t budget_ns);
+
+/* And until it has nothing to do, or, as a look between two steps shows, the operating system's
+ * clock has passed `deadline` (AXO__NEVER: no limit) or `over` is not 0. *turns were run. */
+axo_status axo__lent_help_until(axo__sched *sched, int64_t deadline, const axo__a32 *over,
+                                uint64_t *turns);
 
 /* Makes the calling thread the worker of a slot that nobody is in, until no portion of the job is
  * left; it runs no cell there. AXO_EBUSY: there is no such slot. */

@@ -81,7 +81,7 @@ static int64_t api_help_to_end(axo_system *system)
     }
     if (!system->core.lent)
         return wait;
-    (void)axo__lent_help(&system->sched, API_HOST_NS, UINT64_MAX, NULL);
+    (void)axo__lent_help(&system->sched, API_HOST_NS);
     return axo__a32_load_acquire(&system->ended) != 0 ? wait : API_HOST_NS; /* [Y2] */
 }
 

@@ -31,6 +31,7 @@ struct axo__group_waiter {
     uint64_t since;       /* `zeros` when it came */
     bool listed;
     bool told;
+    axo__a32 over;        /* 1: a helping thread is told; for its looks without the mutex */
 };
 
 /* Before the payload, which stands aligned behind it. */
@@ -84,6 +85,7 @@ static void group_tell_all(axo_group *group)
         waiter->told = true;
         group_unlist(group, waiter);
         if (waiter->latch != NULL) {
+            axo__a32_store_relaxed(&waiter->over, 1);
             axo__os_latch_set(waiter->latch);
             continue;
         }
@@ -276,13 +278,15 @@ static int64_t group_deadline(int64_t timeout_ns)
     return timeout_ns < 0 ? AXO__NEVER : axo__clock_add(axo__os_now(), timeout_ns);
 }
 
-/* Runs a portion of what the host, or a slot, has to run. AXO_OK with no turn: there is nothing, or
- * another thread runs it. */
-static axo_status group_help(axo_system *system, uint64_t *turns)
+/* Runs a portion of what the host has to run; in a slot all, until the thread is told or its time
+ * is over: each end of a visit has the program asked for another one. AXO_OK with no turn: there is
+ * nothing, or another thread runs it. */
+static axo_status group_help(axo_system *system, const axo__group_waiter *waiter, int64_t deadline,
+                             uint64_t *turns)
 {
     *turns = 0;
     if (system->core.lent)
-        (void)axo__lent_help(&system->sched, -1, GROUP_TURNS, turns);
+        (void)axo__lent_help_until(&system->sched, deadline, &waiter->over, turns);
     if (*turns > 0)
         return AXO_OK;
     axo_status status = axo_step_host(system, GROUP_TURNS, turns);
@@ -295,7 +299,7 @@ static axo_status group_sleep(axo_group *group, axo__group_waiter *waiter, int64
     for (;;) {
         uint64_t turns = 0;
         axo_status status =
-            how == AXO_GROUP_HELP ? group_help(group->system, &turns) : AXO_OK;
+            how == AXO_GROUP_HELP ? group_help(group->system, waiter, deadline, &turns) : AXO_OK;
         if (status != AXO_OK)
             return status;
         int64_t now = axo__os_now();

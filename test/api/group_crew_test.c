@@ -43,6 +43,29 @@ static void blocked_workers_hold_up_no_call(void **state)
     many_end(&w);
 }
 
+/* All workers are in handlers that last, and a spare runs the others, jobs or not. */
+static void spares_outlive_a_job(void **state)
+{
+    many_world w;
+    const uint32_t calls = 20;
+    const uint32_t count = 200;
+    (void)state;
+    many_workers(&w, 2);
+    for (uint32_t i = 0; i < 2; i++) {
+        assert_int_equal(axo_system_send(w.system, w.refs[i], BLOCK, NULL, 0), AXO_OK);
+        many_inside(&w);
+    }
+    for (uint32_t i = 0; i < calls; i++)
+        assert_int_equal(many_to(&w, w.refs, count), AXO_OK);
+    uint32_t before = w.notes;
+    while (w.notes < before + 20)
+        (void)sched_yield();
+    (void)sem_post(&w.go_on);
+    (void)sem_post(&w.go_on);
+    many_wait(&w, AXO_GROUP_SLEEP);
+    many_end(&w);
+}
+
 static void every_order_of_the_caller_is_kept(void **state)
 {
     many_world w;
@@ -308,6 +331,7 @@ static void freed_under_the_call(void **state)
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(the_sending_is_shared),
     cmocka_unit_test(blocked_workers_hold_up_no_call),
+    cmocka_unit_test(spares_outlive_a_job),
     cmocka_unit_test(every_order_of_the_caller_is_kept),
     cmocka_unit_test(the_same_one_any_number_of_times),
     cmocka_unit_test(in_callbacks_of_every_dispatcher),

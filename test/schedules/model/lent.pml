@@ -28,7 +28,7 @@
  * stamp sched/claim.c:axo__sched_push_ready_any cf67dc4b9ffe
  * stamp sched/find.c:find_from_inject_slow c24b486a9363
  * stamp sched/lent.c:axo__lent_open e4444fed5714
- * stamp sched/lent.c:axo__lent_run 341b771ede9d
+ * stamp sched/lent.c:axo__lent_run d354f01db864
  * stamp sched/lent.c:lent_answer 31c71b04a37e
  * stamp sched/lent.c:lent_break_off a790d6d36034
  * stamp sched/lent.c:lent_chores 8d41e0a180d4
@@ -36,9 +36,9 @@
  * stamp sched/lent.c:lent_get_up 1f8818aea9ad
  * stamp sched/lent.c:lent_let ed795f924d85
  * stamp sched/lent.c:lent_make 949c690eebfa
- * stamp sched/lent.c:lent_run e20b7ce2c298
+ * stamp sched/lent.c:lent_run a3f1e6c2f482
  * stamp sched/lent.c:lent_take_over 01b17f06b3b4
- * stamp sched/lent.c:lent_turns 2ac3d49a86a5
+ * stamp sched/lent.c:lent_turns b20274c8774f
  * stamp sched/lent.c:lent_visit 1d48288b9cb4
  * stamp sched/lent.c:lent_wake e9c4a3420add
  * stamp sched/park.c:axo__worker_park 9331b4cd2b64
