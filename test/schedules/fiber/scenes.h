@@ -15,7 +15,7 @@
     X(follow) X(leaf) X(leaf_watch) X(leaves) X(poll) X(poll_two) X(unready) X(poll_first)         \
     X(poll_end) X(lent) X(knock) X(last) X(lent_host) X(polled) X(polled_door) X(kept)          \
     X(kept_newborns) X(kept_urgent) X(kept_slow) X(crash) X(crew) X(crew_two)      \
-    X(crew_end) X(lent_crew) X(canary)
+    X(crew_call) X(crew_end) X(lent_crew) X(canary)
 
 #define SCENE(name) extern const stage_scene scene_##name;
 SCENES(SCENE)

@@ -72,6 +72,39 @@ const stage_scene scene_crew_two = {.name = "crew-two",
                                     .play = play_crew_two,
                                     .bound = 1};
 
+/* ---- the call is made in a handler, so nothing but its end waits for the other worker ---- */
+
+static axo_status group_receive(axo_ctx *ctx, void *state, const axo_message *message)
+{
+    at.handled++;
+    group_call();
+    return AXO_OK;
+}
+
+static const axo_class group_class = AXO_CLASS(.name = "caller", .receive = group_receive);
+
+static void group_starter(void *arg)
+{
+    CHECK(stage_send(*(const axo_ref *)arg, 1) == AXO_OK);
+}
+
+static void play_crew_call(void)
+{
+    group_begin(2);
+    axo_ref caller = stage_spawn(&group_class, NULL);
+    stage_thread("starter", group_starter, &caller);
+    stage_go();
+    CHECK_SAME(at.handled, 1 + GROUP_TO);
+    CHECK(axo_group_free(group) == AXO_OK);
+    stage_account();
+    stage_end();
+}
+
+const stage_scene scene_crew_call = {.name = "crew-call",
+                                     .what = "a handler's job, and another worker",
+                                     .play = play_crew_call,
+                                     .bound = 1};
+
 /* ---- one of the receivers ends meanwhile, and the calling thread does not wait ---- */
 
 static void group_sender(void *arg)
