@@ -64,8 +64,8 @@ typedef void (*axo_unhandled_fn)(void *user, const axo_unhandled *unhandled);
  * (axo_options.failure_log), then one says how many there were. */
 typedef void (*axo_log_fn)(void *user, axo_log_level level, axo_ref actor, const char *text);
 
-/* What the program runs itself, in axo_run_host, axo_step_host, axo_group_wait and
- * axo_system_stop. */
+/* What the program runs itself, in axo_run_host, axo_step_host, axo_group_wait, axo_system_quiesce
+ * and axo_system_stop. */
 typedef enum axo_manual {
     AXO_MANUAL_NONE = 0,
     AXO_MANUAL_ALL = 1,    /* everything: no thread is started, all dispatchers are the host's */
@@ -82,9 +82,9 @@ typedef enum axo_threads {
     AXO_THREADS_LENT = 1 /* the program's, in axo_worker_run, `workers` of them at a time. The
                             system starts no thread at all. Actors of the blocking and the pinned
                             dispatcher run there too; those of the host dispatcher in axo_run_host,
-                            on the thread that calls it. axo_system_stop and axo_group_wait visit
-                            free slots meanwhile, beyond their timeout if a handler there takes
-                            longer */
+                            on the thread that calls it. axo_system_stop, axo_system_quiesce and
+                            axo_group_wait visit free slots meanwhile, beyond their timeout if
+                            a handler there takes longer */
 } axo_threads;
 
 /* A thread that the library has started. */
@@ -302,6 +302,31 @@ AXO_API axo_status axo_system_shutdown(axo_system *system);
  *   returns   AXO_OK and *outcome (may be NULL), AXO_ETIMEDOUT, AXO_ECONTEXT on a worker,
  *             AXO_EINVAL */
 AXO_API axo_status axo_system_wait(axo_system *system, int64_t timeout_ns, axo_outcome *outcome);
+
+/* Waits until nothing is running or queued: AXO_OK says that there was a moment, between the call
+ * and its return, at which no actor had a message to handle, no handler, hook or decider ran, and
+ * no spawn, failure, restart, stop or end was under way. What other threads do meanwhile may end
+ * that moment before the call returns; what a call has sent that had returned before this one began
+ * is seen to. An ended system is at rest.
+ *
+ * A handler in axo_block runs. What does not count, as nobody knows when it goes on: timers and
+ * delayed messages that are not due (a reading of the clock just before the moment decides), or
+ * that somebody cancels meanwhile; restarts that wait for their delay, and the messages of an actor
+ * that is suspended by one; stashed messages; asks whose answer has to come from outside;
+ * descriptors whose readiness no worker has taken up yet; and calls that other threads are in,
+ * until they return.
+ *
+ * Nobody pays for it while nobody waits. Who waits looks again by the clock, at least each
+ * millisecond. As in axo_system_stop the caller meanwhile runs the actors of the host dispatcher,
+ * in a manual system all, and visits a free slot of a system of lent threads, if no other thread
+ * does; so the call goes beyond its timeout if a handler there takes longer. Who must not run them
+ * calls it with 0.
+ *   thread    any but a worker's, and none that is in a callback of any system or in axo_block
+ *   blocks    for `timeout_ns` of the operating system's clock at most; 0: it looks once and runs
+ *             nothing; negative: for ever
+ *   returns   AXO_OK; AXO_ETIMEDOUT: each look has found something; AXO_ECONTEXT; AXO_EINVAL
+ *             (NULL); AXO_ETHREAD (no latch); AXO_EFORKED */
+AXO_API axo_status axo_system_quiesce(axo_system *system, int64_t timeout_ns);
 
 /* Has `fn` called once when every actor has terminated and before axo_system_wait and
  * axo_system_stop return: the last registered first. It runs on a worker of the system, outside of

@@ -30,6 +30,7 @@ static bool grace_take(axo__grace *grace, axo__grace_batch *batch, bool *quit)
     axo__os_mutex_lock(&grace->mutex);
     bool any = !grace_is_empty(grace);
     *batch = grace->retired;
+    grace->waiting += batch->any != 0;
     grace->retired.any = 0;
     grace->retired.blocks = NULL;
     *quit = grace->quit;
@@ -37,13 +38,31 @@ static bool grace_take(axo__grace *grace, axo__grace_batch *batch, bool *quit)
     return any;
 }
 
+bool axo__grace_is_idle(axo__grace *grace)
+{
+    axo__os_mutex_lock(&grace->mutex);
+    bool idle = grace->retired.any == 0 && grace->waiting == 0;
+    axo__os_mutex_unlock(&grace->mutex);
+    return idle;
+}
+
+static void grace_expired(axo__grace *grace)
+{
+    axo__os_mutex_lock(&grace->mutex);
+    AXO_DEBUG_ASSERT(grace->waiting > 0);
+    grace->waiting--;
+    axo__os_mutex_unlock(&grace->mutex);
+}
+
 /* The grace period of the batch is over. */
-static void grace_done(const axo__grace *grace, const axo__grace_batch *batch)
+static void grace_done(axo__grace *grace, const axo__grace_batch *batch)
 {
     for (uint32_t home = 0; home < AXO__GRACE_HOMES; home++) {
         if ((batch->any & 1u << home) != 0)
             grace->ops->expire(grace->user, home, batch->items[home], batch->last[home]);
     }
+    if (batch->any != 0)
+        grace_expired(grace);
     axo__grace_block *block = batch->blocks;
     while (block != NULL) {
         axo__grace_block *next = block->next;
@@ -182,6 +201,7 @@ bool axo__grace_start(axo__grace *grace, const axo__grace_ops *ops, axo__grace_h
     grace->ops = ops;
     grace->retired.any = 0;
     grace->retired.blocks = NULL;
+    grace->waiting = 0;
     grace->quit = false;
     grace->user = user;
     axo__os_parker_init(&grace->thread.parker);

@@ -83,8 +83,9 @@ typedef struct axo__grace_batch {
 
 typedef struct axo__grace {
     axo__os_thread thread;
-    axo__os_mutex mutex;                   /* guards the next two */
+    axo__os_mutex mutex;                   /* guards the next three */
     axo__grace_batch retired;              /* since the last period began */
+    uint32_t waiting;                      /* batches with items that have not expired */
     bool quit;
     axo__grace_how how;
     axo__os_mutex poll_mutex;              /* guards the next four, and beginnings of periods */
@@ -96,6 +97,9 @@ typedef struct axo__grace {
     const axo__grace_ops *ops;
     void *user;
 } axo__grace;
+
+/* Whether no item is retired that has not been handed to `expire`. Blocks do not count. */
+bool axo__grace_is_idle(axo__grace *grace);
 
 /* Starts the reclaimer, if it has a thread. false: the system refused, and nothing was started. */
 bool axo__grace_start(axo__grace *grace, const axo__grace_ops *ops, axo__grace_how how, void *user,

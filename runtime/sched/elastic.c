@@ -191,10 +191,12 @@ static bool elastic_ends(axo__worker *worker)
         axo__a32_load_relaxed(&sched->actors) == 0) {
         (void)axo__a32_add_seq_cst(&sched->live, UINT32_MAX); /* [W7] */
         end = !axo__inject_has_any(&sched->inject) && !axo__inject_has_any(&sched->urgent);
-        if (end)
+        if (end) {
+            axo__worker_idles(worker);
             axo__a32_store_relaxed(&worker->state, AXO__WORKER_ABSENT);
-        else
+        } else {
             (void)axo__a32_add_seq_cst(&sched->live, 1); /* [W7] */
+        }
     }
     if (!end)
         (void)elastic_prepare_locked(sched);
@@ -258,4 +260,5 @@ const axo__sched_kind axo__elastic_kind = {
     .wake = axo__worker_wake_parker,
     .deadline = elastic_deadline,
     .ends = elastic_ends,
+    .is_idle = axo__worker_is_parked,
 };

@@ -51,4 +51,5 @@ const axo__sched_kind axo__fixed_kind = {
     .wake = axo__worker_wake_parker,
     .deadline = axo__worker_deadline,
     .ends = axo__worker_ends_never,
+    .is_idle = axo__worker_is_parked,
 };

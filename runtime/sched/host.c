@@ -7,6 +7,7 @@
  * Orders
  *   [W8] cas acq_rel / store release, host_busy   one thread at a time runs the host's worker; the
  *                                    next thread acquires what the last one wrote to the worker
+ *   [Z2] as in sched/quiesce.h
  */
 #include "sched/host.h"
 
@@ -68,6 +69,7 @@ static void host_leave(axo__sched *sched, bool dry)
     axo__sched_unhold(sched->core);
     if (!dry)
         axo__bell_ring(&sched->bell);
+    axo__worker_idles(worker);
     axo__a32_store_release(&sched->host_busy, 0); /* [W8] */
 }
 
@@ -170,6 +172,12 @@ static void host_unmake(axo__sched *sched)
     axo__sched_unmake_workers(sched);
 }
 
+/* Between two calls: what a call has left behind lies in queues. */
+static bool host_is_free(axo__worker *worker)
+{
+    return axo__a32_add_acq_rel(&worker->sched->host_busy, 0) == 0; /* [W8] [Z2] */
+}
+
 static void host_wake(axo__worker *worker)
 {
     axo__bell_ring(&worker->sched->bell);
@@ -185,4 +193,5 @@ const axo__sched_kind axo__host_kind = {
     .wake = host_wake,
     .deadline = axo__worker_deadline,
     .ends = axo__worker_ends_never,
+    .is_idle = host_is_free,
 };

@@ -23,6 +23,7 @@
  *         load acquire, visited      who ends the system sees what the last visitor wrote
  *         cas acq_rel / store release, looking   one visitor at a time has the marks
  *   [W1] [W4] as in sched/wake.h
+ *   [Z2] as in sched/quiesce.h
  */
 #include "sched/lent.h"
 
@@ -144,6 +145,7 @@ static bool lent_enter(axo__worker *worker)
 static bool lent_let(axo__worker *worker)
 {
     uint32_t was = LENT_TAKEN;
+    axo__worker_idles(worker);
     if (axo__a32_cas_acq_rel(&worker->visited, &was, LENT_FREE)) /* [W10] */
         return true;
     AXO_DEBUG_ASSERT(was == LENT_KNOCKED);
@@ -443,6 +445,12 @@ static void lent_unmake(axo__sched *sched)
     axo__sched_unmake_workers(sched);
 }
 
+/* Nobody is in the slot: what visitors have left behind lies in queues. */
+static bool lent_is_free(axo__worker *worker)
+{
+    return axo__a32_add_acq_rel(&worker->visited, 0) == LENT_FREE; /* [W10] [Z2] */
+}
+
 static void lent_wake(axo__worker *worker)
 {
     axo__core_ask(worker->local.core);
@@ -468,4 +476,5 @@ const axo__sched_kind axo__lent_kind = {
     .wake = lent_wake,
     .deadline = axo__worker_deadline,
     .ends = lent_ends,
+    .is_idle = lent_is_free,
 };

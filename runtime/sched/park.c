@@ -141,7 +141,8 @@ axo__step axo__worker_park(axo__worker *worker)
     axo__sched *sched = worker->sched;
     bool busy = false;
     worker->thread.ticket = axo__os_parker_ticket(&worker->thread.parker);       /* (1) */
-    axo__a32_store_relaxed(&worker->state, AXO__WORKER_PARKED);
+    axo__worker_idles(worker);
+    axo__a32_store_release(&worker->state, AXO__WORKER_PARKED);                  /* [Z1] */
     (void)axo__a32_add_seq_cst(&sched->parked, 1);                               /* [W1] (2) */
     if (park_look(worker, &busy)) {                                              /* (3) */
         axo__worker_unpark_owner(worker);

@@ -31,6 +31,7 @@
  *   spare     workers for when all others are stuck
  *   sched     a pool is made, started, ended
  *   kinds     the kinds of pools, a file each
+ *   quiesce   whether nothing was running or queued
  *
  * Orders
  *   [W2] store release, next         the slot's cell; pairs with [W3]
@@ -39,6 +40,7 @@
  *                                    axo__sched_quit
  *   [W9] store release / load acquire, grown   publishes an elastic worker's record, before it has
  *                                    its first thread; it goes with the pool
+ *   [Z1] [Z2] idled, state, visited, host_busy   as in sched/quiesce.h
  */
 #ifndef AXO__SCHED_POOL_H
 #define AXO__SCHED_POOL_H
@@ -142,6 +144,9 @@ typedef struct axo__sched_kind {
 
     /* A worker has found nothing to do. true: its thread ends. */
     bool (*ends)(axo__worker *worker);
+
+    /* Whether the worker, or spare worker, is idle, by a read-modify-write: [Z2] in quiesce.h. */
+    bool (*is_idle)(axo__worker *worker);
 } axo__sched_kind;
 
 /* The bits of `quit`, at which a worker looks that has found no cell. */
@@ -298,7 +303,9 @@ struct axo__worker {
 
     /* ---- read by others ---- */
     _Alignas(AXO__CACHE_LINE) axo__aptr next; /* the next slot; thieves load it, none clears it */
-    axo__a32 state;         /* AXO__WORKER_*; by the protocol of wake.h */
+    axo__a32 state;         /* AXO__WORKER_*; by the protocol of wake.h. A spare's: PARKED while it
+                               rests */
+    axo__a64 idled;         /* how often it has become idle; [Z1] in quiesce.h */
     axo__a32 fence;         /* (6) of the parking protocol */
     axo__aptr running;      /* the cell of the turn */
     axo__a64 running_tag;   /* 1 << 32 | tag while in receive */
@@ -552,6 +559,13 @@ static inline int64_t axo__worker_time(const axo__worker *worker)
 
 /* Fills a zeroed record. */
 void axo__worker_init(axo__worker *worker, axo__sched *sched, uint32_t index);
+
+/* The worker has laid down all that it had in hand, and becomes idle (quiesce.h): from here until
+ * it says that it works again it takes nothing out of a queue, and runs nothing. */
+static inline void axo__worker_idles(axo__worker *worker)
+{
+    axo__a64_store_release(&worker->idled, axo__a64_peek_owner(&worker->idled) + 1); /* [Z1] */
+}
 
 /* Whether a worker of the cell's pool says that it is in the cell, with the tag of which message
  * (0: none) and since about when. The turn may end between two of these loads, so the answer is

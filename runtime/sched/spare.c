@@ -19,6 +19,7 @@
  *   [W1] [W6]   as in sched/wake.h
  *   [W5]   as in sched/pool.h
  *   [T4]             as in cell/table.h
+ *   [Z1] [Z2]        as in sched/quiesce.h
  */
 #include "sched/spare.h"
 
@@ -255,6 +256,8 @@ static axo__step spare_rest(axo__worker *spare)
     if ((axo__a32_load_acquire(&sched->quit) & AXO__QUIT_END) != 0) /* [W5] */
         return AXO__STEP_EXIT;
     spare->thread.deadline = spare_wake_at(spare);
+    axo__worker_idles(spare);
+    axo__a32_store_release(&spare->state, AXO__WORKER_PARKED); /* [Z1] */
     return AXO__STEP_PARK;
 }
 
@@ -292,11 +295,13 @@ axo__step axo__spare_step(void *argument)
     return AXO__STEP_AGAIN;
 }
 
-/* A spare worker is never PARKED and not in `parked`, so there is nothing to undo after its
- * sleep. */
+/* A spare worker is not in `parked`, and nobody takes it out of PARKED: its state is for
+ * quiesce.h. */
 static void spare_wake(void *argument)
 {
+    axo__worker *spare = argument;
     axo__grace_online();
+    (void)axo__a32_xchg_acq_rel(&spare->state, AXO__WORKER_AWAKE); /* [Z2] */
     axo__worker_read_clock(argument);
     axo__rest_end(argument);
 }

@@ -245,6 +245,14 @@ bool axo__timers_due(axo__timers *timers, int64_t time)
     return due;
 }
 
+bool axo__timers_wait(axo__timers *timers, int64_t time)
+{
+    axo__os_mutex_lock(&timers->mutex);
+    bool closed = timers->closed;
+    axo__os_mutex_unlock(&timers->mutex);
+    return !closed && axo__timers_due(timers, time);
+}
+
 /* Steps (6) and (7) of timer.h, for a program that has moved its clock: the addition stands against
  * the sleeper's addition (2), so a sleeper either reads the new clock in park_sees_time, or is
  * found PARKED here. An owner that is not parked comes to its timers by itself, unless its handler

@@ -141,6 +141,10 @@ void axo__timer_again(axo__timers *timers, axo__worker *worker, axo__timer *time
 /* Whether a timer is due at `time`, also at the last moment of all. */
 bool axo__timers_due(axo__timers *timers, int64_t time);
 
+/* Whether the wheel waits for somebody to fire it at `time`, or to move timers down: not if it has
+ * ended. */
+bool axo__timers_wait(axo__timers *timers, int64_t time);
+
 /* The program's clock has been moved: wakes the workers that have timers due. Any thread. Steps (5)
  * to (7): the clock stands in the place of `next`. */
 void axo__timers_look(axo__sched *sched);

@@ -247,6 +247,12 @@ int64_t axo__worker_deadline(const axo__worker *worker)
     return ticks ? axo__timers_next(worker->timers) : AXO__NEVER;
 }
 
+/* PARKED or ABSENT. */
+bool axo__worker_is_parked(axo__worker *worker)
+{
+    return axo__a32_add_acq_rel(&worker->state, 0) != AXO__WORKER_AWAKE; /* [Z2] */
+}
+
 bool axo__worker_ends_never(axo__worker *worker)
 {
     (void)worker;

@@ -20,4 +20,7 @@ void axo__worker_wake_parker(axo__worker *worker);
 int64_t axo__worker_deadline(const axo__worker *worker);
 bool axo__worker_ends_never(axo__worker *worker);
 
+/* The `is_idle` of kinds whose workers have threads. */
+bool axo__worker_is_parked(axo__worker *worker);
+
 #endif

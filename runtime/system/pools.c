@@ -13,6 +13,7 @@
 #include "sched/figures.h"
 #include "sched/io.h"
 #include "sched/kinds.h"
+#include "sched/quiesce.h"
 #include "sched/rest.h"
 #include "sched/sched.h"
 #include "sched/timer.h"
@@ -275,6 +276,15 @@ static void pools_waits(const axo__sched *pool, axo_stats *stats)
     const axo__io *io = axo__io_of(pool);
     stats->polls = io != NULL ? axo__a64_load_relaxed(&io->polls) : 0;
     stats->poll_events = io != NULL ? axo__a64_load_relaxed(&io->events) : 0;
+}
+
+bool axo__pools_look(axo_system *system)
+{
+    int64_t now = axo__core_now(&system->core); /* not under the mutex: the program's clock */
+    axo__os_mutex_lock(&system->pools_mutex);
+    bool quiet = axo__quiesce_look(&system->sched, system->pools, now);
+    axo__os_mutex_unlock(&system->pools_mutex);
+    return quiet;
 }
 
 uint32_t axo__pools_live(axo_system *system)

@@ -29,6 +29,9 @@ uint64_t axo__pools_sum(axo_system *system, size_t offset);
  * from call to call. */
 void axo__pools_rest(axo_system *system, uint32_t worker, uint64_t *awake, uint64_t *slept);
 
+/* Looks once whether nothing is running or queued: axo__quiesce_look of all pools. */
+bool axo__pools_look(axo_system *system);
+
 /* Threads of the blocking dispatcher that there are now. */
 uint32_t axo__pools_live(axo_system *system);
 void axo__pools_stats(axo_system *system, axo_stats *stats);

@@ -32,6 +32,7 @@ static axo_status call_wait(axo_ctx *ctx, axo_system *system)
     axo_ref self = axo_self(ctx);
     if (axo_system_stop(system, -1, NULL, 0, NULL) != AXO_ECONTEXT ||
         axo_system_wait(system, -1, NULL) != AXO_ECONTEXT ||
+        axo_system_quiesce(system, -1) != AXO_ECONTEXT ||
         axo_system_destroy(system) != AXO_ECONTEXT ||
         axo_run_host(system, -1, &turns) != AXO_ECONTEXT ||
         axo_step_host(system, 1, &turns) != AXO_ECONTEXT ||

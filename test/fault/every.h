@@ -90,6 +90,7 @@ static const axo_class every_class = AXO_CLASS(.name = "every", .receive = every
     X(axo_group_count, NIL, axo_group_count(w->group))                                             \
     X(axo_group_wait, STATUS, axo_group_wait(w->group, 1000000000, AXO_GROUP_HELP))                \
     X(axo_group_free, STATUS, axo_group_free(w->grouped != NULL ? w->grouped : w->group))          \
+    X(axo_system_quiesce, STATUS, axo_system_quiesce(w->system, 1000000000))                       \
     X(axo_system_spawn, STATUS, axo_system_spawn(w->system, &w->props, &w->ref))                   \
     X(axo_system_spawn_or_get, STATUS,                                                             \
       axo_system_spawn_or_get(w->system, &w->props, &w->ref, &w->created))                         \
