@@ -307,7 +307,7 @@ AXO_API axo_status axo_system_wait(axo_system *system, int64_t timeout_ns, axo_o
  * and its return, at which no actor had a message to handle, no handler, hook or decider ran, and
  * no spawn, failure, restart, stop or end was under way. What other threads do meanwhile may end
  * that moment before the call returns; what a call has sent that had returned before this one began
- * is seen to. An ended system is at rest.
+ * is seen to, and what ran before that moment has written is seen. An ended system is at rest.
  *
  * A handler in axo_block runs. What does not count, as nobody knows when it goes on: timers and
  * delayed messages that are not due (a reading of the clock just before the moment decides), or

@@ -140,8 +140,8 @@ axo__step axo__worker_park(axo__worker *worker)
     AXO_DEBUG_ASSERT(worker->current == NULL && worker->role != AXO__IDLE_WATCHING);
     axo__sched *sched = worker->sched;
     bool busy = false;
-    worker->thread.ticket = axo__os_parker_ticket(&worker->thread.parker);       /* (1) */
     axo__worker_idles(worker);
+    worker->thread.ticket = axo__os_parker_ticket(&worker->thread.parker);       /* (1) */
     axo__a32_store_release(&worker->state, AXO__WORKER_PARKED);                  /* [Z1] */
     (void)axo__a32_add_seq_cst(&sched->parked, 1);                               /* [W1] (2) */
     if (park_look(worker, &busy)) {                                              /* (3) */

@@ -265,6 +265,33 @@ static void a_host_that_nobody_runs(void **state)
     quiet_finish(&w);
 }
 
+/* One turn, whose actor makes another one ready: by a message, a birth, an end. */
+static void leave_one(uint32_t tag)
+{
+    const uint32_t one = 1;
+    quiet_world w;
+    uint64_t turns;
+    quiet_begin(&w, (axo_options)AXO_OPTIONS(.manual = AXO_MANUAL_ALL));
+    axo_ref a = quiet_spawn(&w, AXO_DISPATCH_DEFAULT);
+    w.other = quiet_spawn(&w, AXO_DISPATCH_DEFAULT);
+    quiet_is_so(&w);
+    assert_int_equal(axo_system_send(w.system, a, tag, &one, sizeof one), AXO_OK);
+    assert_int_equal(axo_step_host(w.system, 1, &turns), AXO_OK);
+    assert_int_equal(turns, 1);
+    assert_int_equal(axo_system_quiesce(w.system, 0), AXO_ETIMEDOUT);
+    quiet_is_so(&w);
+    assert_int_equal(w.notes + w.born + w.ended, 3); /* two births, and this one thing */
+    quiet_finish(&w);
+}
+
+static void what_a_host_leaves(void **state)
+{
+    (void)state;
+    leave_one(TELL);
+    leave_one(BEAR);
+    leave_one(END);
+}
+
 /* ---- many threads ---- */
 
 /* Nobody's own message is left when his call returns. */
@@ -323,7 +350,8 @@ int main(void)
         cmocka_unit_test(a_handler_that_blocks), cmocka_unit_test(timers_and_stashes),
         cmocka_unit_test(a_clock_of_the_programs), cmocka_unit_test(work_without_end),
         cmocka_unit_test(a_look_runs_nothing),   cmocka_unit_test(a_host_that_nobody_runs),
-        cmocka_unit_test(many_that_wait),        cmocka_unit_test(in_a_callback),
+        cmocka_unit_test(what_a_host_leaves),    cmocka_unit_test(many_that_wait),
+        cmocka_unit_test(in_a_callback),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

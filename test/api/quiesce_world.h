@@ -11,11 +11,12 @@
 
 #include "support/cmocka.h"
 
-enum { NOTE = 1, HOP, CRASH, FAMILY, BLOCK, SPIN, ASIDE, BACK, LATER, ASK };
+enum { NOTE = 1, HOP, CRASH, FAMILY, BLOCK, SPIN, ASIDE, BACK, LATER, ASK, TELL, BEAR, END };
 #define QUIET_MS INT64_C(1000000)
 
 typedef struct quiet_world {
     axo_system *system;
+    axo_ref other; /* whom TELL and END are for */
     sem_t inside;
     sem_t go_on;
     _Atomic uint32_t notes;
@@ -98,6 +99,12 @@ static axo_status quiet_receive(axo_ctx *ctx, void *state, const axo_message *me
     case LATER:
         return axo_timer_start(ctx, 1, AXO_TIMER_ONCE, *AXO_PAYLOAD(message, int64_t), 0, NOTE,
                                NULL, 0);
+    case TELL:
+        return axo_send(ctx, w->other, NOTE, NULL, 0);
+    case BEAR:
+        return quiet_family(ctx, w, message);
+    case END:
+        return axo_stop(ctx, w->other);
     case ASK:
         w->status = axo_system_quiesce(w->system, -1);
         return AXO_OK;

@@ -70,7 +70,8 @@ fiber-hard:
 WEAK := $(BUILD)/weak
 WEAK_PRODUCT := $(addprefix runtime/,queue/runq.c queue/inject.c cell/lives.c cell/table.c cell/cause.c \
   cell/extra.c os/file.c os/out.c system/registry.c system/stream.c base/aside.c base/random.c $(patsubst %,sched/%.c,pool wake claim \
-  newborn ready board figures follow timer wheel keep expire steal find park crew worker spare sched fixed elastic pinned host lent) mem/grace.c)
+  newborn ready board figures follow timer wheel keep expire steal find park crew worker spare sched fixed elastic pinned host lent \
+  quiesce) mem/grace.c)
 WEAK_OBJECTS := $(patsubst %.c,$(WEAK)/%.o,$(wildcard test/schedules/weak/*.c) $(WEAK_PRODUCT))
 WEAK_FLAGS = -std=c11 -D_GNU_SOURCE $(WARN) -O2 -g -DAXO_DEBUG=1 -DAXO_HARD=1 -Itest/schedules/weak/port \
   -Itest -Iinclude -Iruntime $(PACKAGES_CFLAGS)

@@ -14,7 +14,8 @@
     X(pinned) X(host) X(bell) X(ask_end) X(inspect) X(tag) X(door) X(doors) X(hook) X(overrun)     \
     X(follow) X(leaf) X(leaf_watch) X(leaves) X(poll) X(poll_two) X(unready) X(poll_first)         \
     X(poll_end) X(lent) X(knock) X(last) X(lent_host) X(polled) X(polled_door) X(kept)          \
-    X(kept_newborns) X(kept_urgent) X(kept_slow) X(crash) X(crew) X(crew_two)      \
+    X(kept_newborns) X(kept_urgent) X(kept_slow) X(quiet_there) X(quiet_back) X(quiet_fan)         \
+    X(quiet_step) X(quiet_lent) X(quiet_door) X(quiet_late) X(crash) X(crew) X(crew_two)           \
     X(crew_call) X(crew_end) X(lent_crew) X(canary)
 
 #define SCENE(name) extern const stage_scene scene_##name;

@@ -16,7 +16,7 @@
 /* stamps: run.py --stamp writes them
  * stamp os/linux.c:axo__os_parker_wait dd77f30ac457
  * stamp sched/claim.c:axo__sched_push_ready_any cf67dc4b9ffe
- * stamp sched/park.c:axo__worker_park 9331b4cd2b64
+ * stamp sched/park.c:axo__worker_park 572faf79806a
  * stamp sched/park.c:axo__worker_unpark_owner f4dbac8397a8
  * stamp sched/park.c:park_look c4c99e614a4d
  * stamp sched/timer.c:axo__timer_arm 977baddeb069

@@ -27,13 +27,13 @@
  * stamp sched/elastic.c:elastic_absent 361509dd75d4
  * stamp sched/elastic.c:elastic_begin 0dd4fe276597
  * stamp sched/elastic.c:elastic_deadline 637aefac1947
- * stamp sched/elastic.c:elastic_ends 350b7df8b505
+ * stamp sched/elastic.c:elastic_ends ef49434a0cf6
  * stamp sched/elastic.c:elastic_enter d503c5954b9f
  * stamp sched/elastic.c:elastic_grow 268f08d218b2
  * stamp sched/elastic.c:elastic_grow_locked e208debbf242
  * stamp sched/elastic.c:elastic_leave a05da65eee0b
  * stamp sched/find.c:find_from_inject_slow c24b486a9363
- * stamp sched/park.c:axo__worker_park 9331b4cd2b64
+ * stamp sched/park.c:axo__worker_park 572faf79806a
  * stamp sched/park.c:axo__worker_unpark_owner f4dbac8397a8
  * stamp sched/park.c:park_look c4c99e614a4d
  * stamp sched/wake.c:axo__sched_wake_all 4db1818eedc2

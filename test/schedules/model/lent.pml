@@ -34,14 +34,14 @@
  * stamp sched/lent.c:lent_chores 8d41e0a180d4
  * stamp sched/lent.c:lent_enter 0b60f3cdcf95
  * stamp sched/lent.c:lent_get_up 1f8818aea9ad
- * stamp sched/lent.c:lent_let ed795f924d85
+ * stamp sched/lent.c:lent_let a77ea6b7a819
  * stamp sched/lent.c:lent_make 949c690eebfa
  * stamp sched/lent.c:lent_run a3f1e6c2f482
  * stamp sched/lent.c:lent_take_over 01b17f06b3b4
  * stamp sched/lent.c:lent_turns b20274c8774f
  * stamp sched/lent.c:lent_visit 1d48288b9cb4
  * stamp sched/lent.c:lent_wake e9c4a3420add
- * stamp sched/park.c:axo__worker_park 9331b4cd2b64
+ * stamp sched/park.c:axo__worker_park 572faf79806a
  * stamp sched/park.c:axo__worker_unpark_owner f4dbac8397a8
  * stamp sched/park.c:park_get_up f1356562b78c
  * stamp sched/park.c:park_look c4c99e614a4d

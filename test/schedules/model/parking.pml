@@ -74,7 +74,7 @@
  * stamp sched/idle.h:axo__idle_up b1987ff66cf1
  * stamp sched/keep.h:axo__keep_count ae48e36aa546
  * stamp sched/keep.h:axo__keep_holds a282dffc2e81
- * stamp sched/park.c:axo__worker_park 9331b4cd2b64
+ * stamp sched/park.c:axo__worker_park 572faf79806a
  * stamp sched/park.c:axo__worker_unpark_owner f4dbac8397a8
  * stamp sched/park.c:park_count 6c209b9630e1
  * stamp sched/park.c:park_get_up f1356562b78c

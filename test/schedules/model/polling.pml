@@ -42,7 +42,7 @@
  * stamp sched/find.c:axo__worker_clock 0ff860ccaabc
  * stamp sched/io.c:axo__io_free 829dfc1b8d3b
  * stamp sched/io.c:axo__io_watch a41e748c100d
- * stamp sched/park.c:axo__worker_park 9331b4cd2b64
+ * stamp sched/park.c:axo__worker_park 572faf79806a
  * stamp sched/park.c:park_look c4c99e614a4d
  * stamp sched/poller.c:axo__poller_look d729c2f00a52
  * stamp sched/poller.c:axo__poller_park cc6e1cfb994d

@@ -35,7 +35,7 @@
  * stamp sched/expire.c:axo__expire_waits 5fdbfe864c0f
  * stamp sched/expire.c:expire_from 78566a3e1f23
  * stamp sched/expire.c:expire_take b0ca7d538817
- * stamp sched/park.c:axo__worker_park 9331b4cd2b64
+ * stamp sched/park.c:axo__worker_park 572faf79806a
  * stamp sched/park.c:axo__worker_unpark_owner f4dbac8397a8
  * stamp sched/park.c:park_look c4c99e614a4d
  * stamp sched/ready.c:axo__sched_stop c1a0679a46c4

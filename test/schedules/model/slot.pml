@@ -37,7 +37,7 @@
  * stamp cell/table.h:axo__table_find 511f2dcd81c6
  * stamp mem/grace.c:axo__grace_retire 2bd26fbcb9dc
  * stamp mem/grace.c:grace_step ad23ca523a92
- * stamp mem/grace.c:grace_take fb143a3c8d13
+ * stamp mem/grace.c:grace_take c0d491f8fefc
  * stamp mem/rcu.c:axo__grace_offline ee1b0131c7dd
  * stamp mem/rcu.c:axo__grace_online fe4e9694903e
  * stamp mem/rcu.c:axo__grace_quiet 390fc8ad6da0

@@ -22,7 +22,7 @@
 /* stamps: run.py --stamp writes them
  * stamp sched/claim.c:axo__sched_push_ready_any cf67dc4b9ffe
  * stamp sched/find.c:find_from_inject_slow c24b486a9363
- * stamp sched/park.c:axo__worker_park 9331b4cd2b64
+ * stamp sched/park.c:axo__worker_park 572faf79806a
  * stamp sched/park.c:axo__worker_unpark_owner f4dbac8397a8
  * stamp sched/spare.c:axo__spare_step fb334f3a0895
  * stamp sched/spare.c:spare_all_parked bd3b9099f924
@@ -32,7 +32,7 @@
  * stamp sched/spare.c:spare_rest 9bf5c24ce2fe
  * stamp sched/spare.c:spare_saw_turns 04c3e234e993
  * stamp sched/spare.c:spare_take 955f423cb8f8
- * stamp sched/spare.c:spare_wake 8ded2599bc3a
+ * stamp sched/spare.c:spare_wake c356e9f10edb
  * stamp sched/wake.c:axo__sched_wake_one 220eeb36979f
  * stamp sched/wake.c:axo__spare_alarm f2f4f6e3fa40
  * stamp sched/wake.c:axo__spare_notice 031fb0a3d193

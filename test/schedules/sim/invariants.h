@@ -1,4 +1,4 @@
-/* invariants.h - the 76 invariants that the simulator checks: number, when, what holds, who looks.
+/* invariants.h - the 77 invariants that the simulator checks: number, when, what holds, who looks.
  *
  * When: E at an event, S between two steps, Q at rest, Z after the end. Every look is counted: one
  * that is never taken in a campaign fails it, as an invariant that is violated does. `where` names
@@ -12,7 +12,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#define INVARIANTS 76
+#define INVARIANTS 77
 
 #define INVARIANT_LIST(X)                                                                          \
     X(1, "E", "at most one worker is inside a cell", "ghost_enter")                                \
@@ -90,7 +90,8 @@
     X(73, "EQ", "no callback of a crashed instance runs", "ghost_enter")                           \
     X(74, "EZ", "a crash is contained where it may be, and told", "crash_landed (crash.c)")        \
     X(75, "E", "a message under which so many failed is told, and not shown", "model_poisoned")    \
-    X(76, "E", "a callback that is left takes its drafts along, no others", "drafts_free")
+    X(76, "E", "a callback that is left takes its drafts along, no others", "drafts_free")         \
+    X(77, "SQ", "said to be at rest: nothing is queued; and the reverse", "look_quiet (look.c)")
 
 typedef struct invariant {
     uint32_t number;

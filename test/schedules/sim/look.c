@@ -2,6 +2,7 @@
 #include "look.h"
 
 #include "sched/keyed_timer.h"
+#include "system/pools.h"
 
 #define LOOK_SELDOM 256
 
@@ -148,6 +149,12 @@ static void look_portion(const ghost *it, const axo__cell *cell)
     l.portion[it->self] = stands;
 }
 
+static bool look_has_work(uint64_t word)
+{
+    return (word & AXO__CLOSED) == 0 &&
+           ((word & AXO__URGENT) != 0 || (axo__state_free(word) && axo__state_has(word)));
+}
+
 static void look_cell(const ghost *it)
 {
     const axo__cell *cell = look_at(it);
@@ -164,8 +171,7 @@ static void look_cell(const ghost *it)
     if (newborn)
         return;
     HOLDS(9, it, ((word & AXO__HELD) != 0) == (it->suspends > 0), "HELD is not what its count is");
-    bool work = (word & AXO__CLOSED) == 0 &&
-                ((word & AXO__URGENT) != 0 || (axo__state_free(word) && axo__state_has(word)));
+    bool work = look_has_work(word);
     uint64_t *since = &l.runnable_since[it->self];
     if (!work) {
         *since = 0;
@@ -197,6 +203,20 @@ static void look_parked(const axo__sched *sched)
               "nobody runs, and the pool counts searchers");
 }
 
+/* Between two steps nobody runs. The product's own answer, from where it looks; ours from each
+ * cell's word and what the queues have been seen to take in. */
+static void look_quiet(void)
+{
+    if (!axo__pools_look(l.system))
+        return;
+    for (uint32_t i = 0; i < l.living_count; i++) {
+        const ghost *it = &g.all[l.living[i]];
+        HOLDS(77, it, !look_has_work(axo__state_look(&look_at(it)->state)),
+              "nothing is queued, they say, and it has work");
+    }
+    HOLDS_ALL(77, queues_are_empty(), "nothing is queued, they say, and an entry is");
+}
+
 void look_step(void)
 {
     if (l.system == NULL)
@@ -208,6 +228,7 @@ void look_step(void)
         look_cell(&g.all[l.living[i]]);
     for (const axo__sched *pool = l.system->pools; pool != NULL; pool = pool->next)
         look_parked(pool);
+    look_quiet();
 }
 
 /* ---- at rest ---- */
@@ -226,4 +247,5 @@ void look_rest(void)
               "at rest, and there are directives");
     }
     HOLDS_ALL(46, queues_are_empty(), "at rest, and an entry is queued");
+    HOLDS_ALL(77, axo__pools_look(l.system), "at rest, and it is not said");
 }

@@ -36,7 +36,7 @@ static void scenes_list(void)
                                            weak_cell_scenes,    weak_newborn_scenes,
                                            weak_park_scenes,    weak_spare_scenes,
                                            weak_shared_scenes,  weak_figures_scenes,
-                                           weak_lent_scenes};
+                                           weak_lent_scenes,    weak_quiesce_scenes};
     for (size_t t = 0; t < sizeof tables / sizeof *tables; t++) {
         for (const weak_scenario *scene = tables[t]; scene->name != NULL; scene++)
             scenes[scene_count++] = scene;

@@ -14,6 +14,7 @@ extern const weak_scenario weak_spare_scenes[];
 extern const weak_scenario weak_shared_scenes[];
 extern const weak_scenario weak_figures_scenes[];
 extern const weak_scenario weak_lent_scenes[];
+extern const weak_scenario weak_quiesce_scenes[];
 
 /* Memory for figures: a piece of the calling fiber's own. */
 void *weak_figures_alloc(size_t size);
