@@ -64,6 +64,9 @@
  *            A walk over all cells: a million words, and work moves on behind the walk.
  *            The numbers of turns in the place of `idled`: a worker that has moved entries and gone
  *            back to sleep has begun no turn.
+ * Checked by test/schedules/model/quiesce.pml (two pools, a sender; a mutant for each look),
+ *            test/schedules/fiber/scenes_quiesce.c, test/schedules/weak/scene_quiesce.c,
+ *            test/schedules/sim (invariant 77)
  */
 #ifndef AXO__SCHED_QUIESCE_H
 #define AXO__SCHED_QUIESCE_H
