@@ -14,8 +14,9 @@
 #define QUIET_LOOK_NS INT64_C(20000)
 #define QUIET_LOOK_MAX_NS INT64_C(1000000)
 
-/* Turns that the caller runs between two looks. */
+/* What the caller runs between two looks: turns of the host's, or a visit of a slot. */
 #define QUIET_TURNS UINT64_C(256)
+#define QUIET_VISIT_NS INT64_C(1000000)
 
 /* Runs a portion of what would not be run otherwise. true: there was something. */
 static bool quiet_help(axo_system *system)
@@ -27,7 +28,7 @@ static bool quiet_help(axo_system *system)
     if (turns > 0)
         return true;
     if (system->core.lent && axo__a32_load_acquire(&system->ended) == 0) /* [Y2] */
-        (void)axo__lent_help(&system->sched, -1, QUIET_TURNS, &turns);
+        (void)axo__lent_help_until(&system->sched, axo__os_now() + QUIET_VISIT_NS, NULL, &turns);
     return turns > 0;
 }
 
