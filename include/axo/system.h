@@ -14,12 +14,50 @@
 
 /* The user's allocator. Both functions or none; they are called from many threads at once.
  * `align` is a power of two. alloc returns NULL when there is no memory; an address of 2^48 or
- * above is given back at once and taken for NULL. */
+ * above is given back at once and taken for NULL.
+ *
+ * All memory that the runtime takes for a system is from it, but for: stacks of threads and what
+ * the C library keeps of a thread, a mutex or a wait (axo_options.thread_stack); liburcu's record
+ * of a thread, which is thread-local; a page for the word by which a child of fork is known; with
+ * `contain` the signal stack of each thread; with `board` the file's pages; of a test kit its own
+ * record, its probes and what they keep, which are malloc's; and sockets, pipes, descriptors. */
 typedef struct axo_allocator {
     void *(*alloc)(void *user, size_t size, size_t align);
     void (*free)(void *user, void *block, size_t size, size_t align);
     void *user;
 } axo_allocator;
+
+/* What a block is for. One system's blocks of a kind come from it and go back to it with that
+ * kind. */
+typedef enum axo_memory_kind {
+    AXO_MEMORY_SYSTEM = 0,   /* the system's record, and small things that there are few of */
+    AXO_MEMORY_WORKERS = 1,  /* workers' records and queues, doors */
+    AXO_MEMORY_TABLE = 2,    /* the index from references to actors */
+    AXO_MEMORY_CELLS = 3,    /* the actors' records: kept for actors to come until the system's
+                                end */
+    AXO_MEMORY_POOL = 4,     /* chunks of 32 KiB for all blocks up to 4 KiB: messages, states, what
+                                instances hold (axo_alloc), watches, actors' timers. axo_system_trim
+                                gives back those that are empty */
+    AXO_MEMORY_LARGE = 5,    /* each such block of more than 4 KiB; it goes back at once */
+    AXO_MEMORY_TEXTS = 6,    /* texts of failures, records of crashes */
+    AXO_MEMORY_NAMES = 7,    /* names of actors, keys of the registry */
+    AXO_MEMORY_TIMERS = 8,   /* wheels, messages that wait for a time */
+    AXO_MEMORY_STREAM = 9,   /* subscriptions to events, dead letters that are kept */
+    AXO_MEMORY_SERVICES = 10, /* axo_system_alloc, and services that are made with it */
+    AXO_MEMORY_BOUNDED = 11, /* mailboxes with a bound or an order of their own */
+    AXO_MEMORY_IO = 12,      /* watched descriptors */
+    AXO_MEMORY_FIGURES = 13, /* axo_options.figures */
+    AXO_MEMORY_WALLS = 14    /* axo_options.walls, and the pages that have them */
+} axo_memory_kind;
+#define AXO_MEMORY_KINDS 15
+
+/* As axo_allocator, with an axo_memory_kind: for arenas and budgets by kind. free gets the kind,
+ * the size and the alignment that alloc got. A number of a later version is one more kind. */
+typedef struct axo_kind_allocator {
+    void *(*alloc)(void *user, size_t size, size_t align, uint32_t kind);
+    void (*free)(void *user, void *block, size_t size, size_t align, uint32_t kind);
+    void *user;
+} axo_kind_allocator;
 
 /* Why a message became a dead letter. */
 typedef enum axo_dead_reason {
@@ -225,6 +263,8 @@ typedef struct axo_options {
     axo_work_fn on_work;              /* AXO_THREADS_LENT: a visit is due. NULL: the program comes
                                          by itself */
     void *work_user;
+    axo_kind_allocator kind_allocator; /* instead of `allocator`; zeroed: that one. Half of one, or
+                                         both: AXO_EINVAL */
 } axo_options;
 #define AXO_OPTIONS(...) AXO_INIT(axo_options, __VA_ARGS__)
 /* As the macro, for C++ before C++20 (init.h). */
@@ -404,6 +444,26 @@ AXO_API int64_t axo_system_now(axo_system *system);
  *   returns   NULL: no memory, size 0, or no system */
 AXO_API void *axo_system_alloc(axo_system *system, size_t size);
 AXO_API void axo_system_free(axo_system *system, void *block, size_t size);
+
+/* Gives memory that nobody uses back to the allocator: after a burst, at the end of a level. That
+ * is chunks of AXO_MEMORY_POOL in which no block is used; one message, state or instance's block
+ * that lives keeps the chunk of 32 KiB that it lies in, and what an instance holds (memory.h) is
+ * its own until it frees it or ends. Records of actors, names' buckets, queues and wheels stay as
+ * large as they have been; blocks of more than 4 KiB have gone back already. Actors that have just
+ * ended are given back behind a grace period, so a second call, somewhat later, may find more.
+ *
+ * Each worker keeps some free blocks to itself. It gives them up when it looks up from its actors:
+ * one that sleeps is woken for that, one that is in a handler comes to it after some more turns.
+ *   thread    any; in a callback, an observer or the allocator: AXO_ECONTEXT
+ *   blocks    at most `timeout_ns` (0: not) for workers, then for its own work, by the number of
+ *             free blocks. Others send, spawn and end meanwhile; those that want memory may take it
+ *             from the allocator. A thread that comes to the host, or to a slot that nobody is in,
+ *             while its cache is emptied gets AXO_EBUSY
+ *   returns   AXO_OK: all have given up theirs; AXO_ETIMEDOUT: some worker has not, and its blocks
+ *             stay this time; AXO_ENOMEM: nothing was given back; AXO_EBUSY: another thread is in
+ *             this call; AXO_EINVAL: no system, or timeout_ns is negative; AXO_EFORKED
+ *   after     *bytes (may be NULL): how much was given back, with AXO_ETIMEDOUT too; else 0 */
+AXO_API axo_status axo_system_trim(axo_system *system, int64_t timeout_ns, uint64_t *bytes);
 
 /* How many workers the default dispatcher has; 1 in a manual system; 0 for NULL. */
 AXO_API uint32_t axo_system_workers(axo_system *system);

@@ -55,10 +55,10 @@ bool axo__texts_keep_crashes(axo__texts *texts)
 
 void axo__texts_fini(axo__texts *texts)
 {
-    axo__heap_free(texts->heap, texts->crashes, sizeof(axo_crash) * texts->count,
-                   AXO__CACHE_LINE);
-    axo__heap_free(texts->heap, texts->all, sizeof(axo__text) * texts->count,
-                   AXO__CACHE_LINE);
+    axo__heap_free(texts->heap, texts->crashes, sizeof(axo_crash) * texts->count, AXO__CACHE_LINE,
+                   AXO__SITE_TEXTS);
+    axo__heap_free(texts->heap, texts->all, sizeof(axo__text) * texts->count, AXO__CACHE_LINE,
+                   AXO__SITE_TEXTS);
 }
 
 /* The index of the first free text, from the lower half. */

@@ -41,8 +41,8 @@ void axo__names_fini(axo__names *names)
         axo__name_stripe *stripe = &names->stripes[i];
         AXO_DEBUG_ASSERT(stripe->count == 0);
         if (stripe->buckets != NULL)
-            axo__heap_free(names->heap, stripe->buckets,
-                           sizeof(axo__name *) * ((size_t)stripe->mask + 1), AXO__CACHE_LINE);
+            axo__heap_free(names->heap, stripe->buckets, sizeof(axo__name *) *
+                           ((size_t)stripe->mask + 1), AXO__CACHE_LINE, AXO__SITE_NAMES);
         axo__os_mutex_fini(&stripe->mutex);
     }
 }
@@ -126,7 +126,8 @@ static bool name_room(axo__names *names, axo__name_stripe *stripe)
         }
     }
     if (old != 0)
-        axo__heap_free(names->heap, stripe->buckets, sizeof(axo__name *) * old, AXO__CACHE_LINE);
+        axo__heap_free(names->heap, stripe->buckets, sizeof(axo__name *) * old, AXO__CACHE_LINE,
+                       AXO__SITE_NAMES);
     stripe->buckets = buckets;
     stripe->mask = size - 1;
     return true;
@@ -233,7 +234,7 @@ void axo__names_unlink(axo__names *names, axo__name *name)
 void axo__names_free(axo__names *names, axo__name *name)
 {
     AXO_DEBUG_ASSERT(!name->linked);
-    axo__heap_free(names->heap, name, name_size(name), _Alignof(axo__name));
+    axo__heap_free(names->heap, name, name_size(name), _Alignof(axo__name), AXO__SITE_NAMES);
 }
 
 axo_ref axo__names_own(axo__names *names, axo_ref parent, const char *text, axo__moment now)

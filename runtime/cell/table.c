@@ -35,10 +35,11 @@ void axo__table_fini(axo__table *table)
 {
     for (uint32_t i = 0; i < table->chunks_max; i++) {
         void *shelf = axo__aptr_load_relaxed(&table->chunks[i]);
-        axo__heap_free(table->heap, shelf, sizeof(axo__shelf), _Alignof(axo__shelf));
+        axo__heap_free(table->heap, shelf, sizeof(axo__shelf), _Alignof(axo__shelf),
+                       AXO__SITE_CELLS);
     }
     axo__heap_free(table->heap, table->chunks, sizeof(axo__aptr) * table->chunks_max,
-                   AXO__CACHE_LINE);
+                   AXO__CACHE_LINE, AXO__SITE_TABLE);
     axo__os_mutex_fini(&table->mutex);
 }
 

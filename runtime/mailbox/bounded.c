@@ -55,7 +55,8 @@ void axo__bounded_free(axo__cache *cache, axo__bounded_mailbox *bounded)
         return;
     AXO_ASSERT(axo__bounded_count(bounded) == 0 && bounded->line.first == NULL);
     axo__heap_free(bounded->heap, bounded->entries,
-                   sizeof(axo__bounded_entry) * bounded->entry_room, AXO__CACHE_LINE);
+                   sizeof(axo__bounded_entry) * bounded->entry_room, AXO__CACHE_LINE,
+                   AXO__SITE_BOUNDED);
     axo__os_mutex_fini(&bounded->mutex);
     axo__pool_free(cache, bounded, sizeof *bounded);
 }
@@ -136,7 +137,7 @@ static bool bounded_room(axo__bounded_mailbox *bounded)
     if (bounded->entry_count > 0)
         memcpy(grown, bounded->entries, sizeof *grown * bounded->entry_count);
     axo__heap_free(bounded->heap, bounded->entries, sizeof *grown * bounded->entry_room,
-                   AXO__CACHE_LINE);
+                   AXO__CACHE_LINE, AXO__SITE_BOUNDED);
     bounded->entries = grown;
     bounded->entry_room = room;
     return true;

@@ -10,44 +10,48 @@
 
 #include "base/atomic.h"
 
-/* Every kind of place that takes memory. The list is the checklist of the fault tests. */
+/* Every kind of place that takes memory: the kinds that the program is told (axo_memory_kind). The
+ * list is the checklist of the fault tests. */
 #define AXO__SITE_LIST(X)                                                                          \
-    X(SYSTEM)                                                                                      \
-    X(WORKERS)                                                                                     \
-    X(TABLE)                                                                                       \
-    X(CELLS)                                                                                       \
-    X(POOL)                                                                                        \
-    X(LARGE)                                                                                       \
-    X(TEXTS)                                                                                       \
-    X(NAMES)                                                                                       \
-    X(TIMERS)                                                                                      \
-    X(STREAM)                                                                                      \
-    X(SERVICES)                                                                                    \
-    X(BOUNDED)                                                                                     \
-    X(IO)                                                                                          \
-    X(FIGURES)                                                                                     \
-    X(WALLS)
+    X(SYSTEM, AXO_MEMORY_SYSTEM)                                                                   \
+    X(WORKERS, AXO_MEMORY_WORKERS)                                                                 \
+    X(TABLE, AXO_MEMORY_TABLE)                                                                     \
+    X(CELLS, AXO_MEMORY_CELLS)                                                                     \
+    X(POOL, AXO_MEMORY_POOL)                                                                       \
+    X(LARGE, AXO_MEMORY_LARGE)                                                                     \
+    X(TEXTS, AXO_MEMORY_TEXTS)                                                                     \
+    X(NAMES, AXO_MEMORY_NAMES)                                                                     \
+    X(TIMERS, AXO_MEMORY_TIMERS)                                                                   \
+    X(STREAM, AXO_MEMORY_STREAM)                                                                   \
+    X(SERVICES, AXO_MEMORY_SERVICES)                                                               \
+    X(BOUNDED, AXO_MEMORY_BOUNDED)                                                                 \
+    X(IO, AXO_MEMORY_IO)                                                                           \
+    X(FIGURES, AXO_MEMORY_FIGURES)                                                                 \
+    X(WALLS, AXO_MEMORY_WALLS)
 
 typedef enum axo__alloc_site {
-#define AXO__SITE_ENUM(name) AXO__SITE_##name,
+#define AXO__SITE_ENUM(name, kind) AXO__SITE_##name = kind,
     AXO__SITE_LIST(AXO__SITE_ENUM)
 #undef AXO__SITE_ENUM
-        AXO__SITES
+        AXO__SITES = AXO_MEMORY_KINDS
 } axo__alloc_site;
 
 typedef struct axo__heap {
     axo_allocator hook;
+    axo_kind_allocator by_kind; /* stands for `hook`; NULL functions: it does not */
     axo__a64 bytes;
     axo__a64 blocks;
     axo__a64 calls[AXO__SITES]; /* allocations asked for, by site */
 } axo__heap;
 
-/* Copies the hook; a zeroed hook stands for malloc and free. */
-void axo__heap_init(axo__heap *heap, const axo_allocator *hook);
+/* Copies the hooks, of which one at least is zeroed; both are: malloc and free. NULL for `by_kind`:
+ * as one that is zeroed. */
+void axo__heap_init(axo__heap *heap, const axo_allocator *hook, const axo_kind_allocator *by_kind);
 
-/* Takes a block; NULL: no memory. `align` is a power of two. The caller gives size and alignment
- * back to axo__heap_free. Any thread. */
+/* Takes a block; NULL: no memory. `align` is a power of two. The caller gives size, alignment
+ * and site back to axo__heap_free. Any thread. */
 void *axo__heap_alloc(axo__heap *heap, size_t size, size_t align, axo__alloc_site site);
-void axo__heap_free(axo__heap *heap, void *block, size_t size, size_t align);
+void axo__heap_free(axo__heap *heap, void *block, size_t size, size_t align,
+                    axo__alloc_site site);
 
 #endif

@@ -2,7 +2,11 @@
  *
  * The fast path is in slab.h and touches the cache alone. This file is the slow path: a cache that
  * is empty takes a full magazine from the depot or cuts a new chunk, a cache that is full gives one
- * magazine back. The depot's mutex is taken once for AXO__MAGAZINE blocks. */
+ * magazine back. The depot's mutex is taken once for AXO__MAGAZINE blocks.
+ *
+ * Orders
+ *   [M1] store release / load acquire, flushed   a trim that reads its round there comes to the
+ *                                    depot after the blocks of that cache */
 #include "mem/slab.h"
 
 #include <string.h>
@@ -34,7 +38,7 @@ void axo__pool_fini(axo__pool *pool)
     while (chunk != NULL) {
         axo__chunk *next = chunk->next;
         AXO_UNPOISON(chunk, AXO__POOL_CHUNK);
-        axo__heap_free(pool->heap, chunk, AXO__POOL_CHUNK, AXO__CACHE_LINE);
+        axo__heap_free(pool->heap, chunk, AXO__POOL_CHUNK, AXO__CACHE_LINE, AXO__SITE_POOL);
         chunk = next;
     }
     axo__os_mutex_fini(&pool->mutex);
@@ -50,13 +54,17 @@ static void *slab_grow(axo__cache *cache, uint32_t index)
     if (memory == NULL)
         return NULL;
     axo__chunk *chunk = (axo__chunk *)(void *)memory;
-    axo__os_mutex_lock(&pool->mutex);
-    chunk->next = pool->chunks;
-    pool->chunks = chunk;
-    axo__os_mutex_unlock(&pool->mutex);
-
     size_t size = axo__pool_sizes[index];
     size_t count = (AXO__POOL_CHUNK - AXO__CACHE_LINE) / size;
+    *chunk = (axo__chunk){.blocks = (uint32_t)count};
+    axo__os_mutex_lock(&pool->mutex);
+    chunk->next = pool->chunks;
+    if (chunk->next != NULL)
+        chunk->next->before = chunk;
+    pool->chunks = chunk;
+    pool->chunk_count++;
+    axo__os_mutex_unlock(&pool->mutex);
+
     char *first = memory + AXO__CACHE_LINE;
     for (size_t i = count; i-- > 1;) {
         axo__block *block = (axo__block *)(void *)(first + i * size);
@@ -68,8 +76,31 @@ static void *slab_grow(axo__cache *cache, uint32_t index)
     return first;
 }
 
-/* Takes one whole magazine from the depot. Magazines are always full, so a cache never walks a list
- * while it holds the mutex. */
+/* Takes the depot's blocks that are short of a magazine, all of them: so the walk along them is
+ * made without the mutex. There are few, since who adds to them makes magazines of them first
+ * (slab_flush). */
+static void slab_take_loose(axo__cache *cache, uint32_t index)
+{
+    axo__pool *pool = cache->pool;
+    axo__os_mutex_lock(&pool->mutex);
+    axo__block *first = pool->loose[index];
+    uint32_t count = pool->loose_count[index];
+    pool->loose[index] = NULL;
+    pool->loose_count[index] = 0;
+    axo__os_mutex_unlock(&pool->mutex);
+    axo__block *last = first;
+    for (uint32_t i = 1; i < count; i++)
+        last = last->next;
+    if (last == NULL)
+        return;
+    AXO_DEBUG_ASSERT(last->next == NULL);
+    last->next = cache->free[index];
+    cache->free[index] = first;
+    cache->room[index] -= (int32_t)count;
+}
+
+/* Takes one whole magazine from the depot, or what is short of one. Magazines are always full, so a
+ * cache never walks a list while it holds the mutex. */
 static bool slab_refill(axo__cache *cache, uint32_t index)
 {
     axo__pool *pool = cache->pool;
@@ -79,8 +110,12 @@ static bool slab_refill(axo__cache *cache, uint32_t index)
     if (magazine != NULL)
         pool->magazines[index] = magazine->magazine;
     axo__os_mutex_unlock(&pool->mutex);
-    if (magazine == NULL)
-        return false;
+    if (magazine == NULL) {
+        slab_take_loose(cache, index);
+        while (cache->room[index] <= 0)
+            axo__pool_spill(cache, index);
+        return cache->free[index] != NULL;
+    }
     cache->free[index] = magazine;
     cache->room[index] = 3 * AXO__MAGAZINE;
     return true;
@@ -125,15 +160,40 @@ void axo__pool_free_large(axo__pool *pool, void *block, size_t size)
 {
     AXO_DEBUG_ASSERT(block == NULL || size > AXO__POOL_MAX);
     if (block != NULL)
-        axo__heap_free(pool->heap, block, size, AXO__CACHE_LINE);
+        axo__heap_free(pool->heap, block, size, AXO__CACHE_LINE, AXO__SITE_LARGE);
 }
 
+/* Hands the blocks of a class over: as magazines, with the depot's loose ones, and the rest as
+ * loose ones. So these are fewer than a magazine for each thread that flushes at the same time. */
+static void slab_flush(axo__cache *cache, uint32_t index)
+{
+    axo__pool *pool = cache->pool;
+    if (cache->free[index] == NULL)
+        return;
+    slab_take_loose(cache, index);
+    while (cache->room[index] <= 3 * AXO__MAGAZINE)
+        axo__pool_spill(cache, index);
+    axo__block *first = cache->free[index];
+    if (first == NULL)
+        return;
+    axo__block *last = first;
+    while (last->next != NULL)
+        last = last->next;
+    axo__os_mutex_lock(&pool->mutex);
+    last->next = pool->loose[index];
+    pool->loose[index] = first;
+    pool->loose_count[index] += (uint32_t)(4 * AXO__MAGAZINE - cache->room[index]);
+    axo__os_mutex_unlock(&pool->mutex);
+    cache->free[index] = NULL;
+    cache->room[index] = 4 * AXO__MAGAZINE;
+}
+
+/* The round is read first: a trim that begins meanwhile asks again. The store releases the blocks
+ * to the trim that acquires it before it looks into the depot. */
 void axo__cache_flush(axo__cache *cache)
 {
-    for (uint32_t index = 0; index < AXO__POOL_CLASSES; index++) {
-        /* Blocks short of a magazine stay in the cache and return with their chunks in
-         * axo__pool_fini. */
-        while (cache->room[index] <= 3 * AXO__MAGAZINE)
-            axo__pool_spill(cache, index);
-    }
+    uint32_t round = axo__a32_load_relaxed(&cache->pool->round);
+    for (uint32_t index = 0; index < AXO__POOL_CLASSES; index++)
+        slab_flush(cache, index);
+    axo__a32_store_release(&cache->flushed, round); /* [M1] */
 }

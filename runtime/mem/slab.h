@@ -5,7 +5,8 @@
  *
  * A cache is one thread's (or is guarded by its door's gate) and needs no atomics. It trades with
  * the depot in magazines of AXO__MAGAZINE blocks under the depot's mutex, so blocks that another
- * worker frees come back in batches. Memory returns to the allocator at fini.
+ * worker frees come back in batches. Memory returns to the allocator at fini, and chunks that are
+ * free as a whole by axo__pool_trim (slab_trim.c).
  */
 #ifndef AXO__MEM_SLAB_H
 #define AXO__MEM_SLAB_H
@@ -33,7 +34,11 @@ AXO_STATIC_ASSERT(AXO__POOL_MAX <= AXO__POOL_CHUNK - AXO__CACHE_LINE, "a chunk h
 
 typedef struct axo__chunk {
     struct axo__chunk *next;
+    struct axo__chunk *before;
+    uint32_t blocks; /* that it has been cut into; fixed */
+    uint32_t free;   /* the trim's: those that it has found; 0 without one */
 } axo__chunk;
+AXO_STATIC_ASSERT(sizeof(axo__chunk) <= AXO__CACHE_LINE, "a chunk's record lies before its blocks");
 
 typedef struct axo__pool {
     axo__heap *heap;
@@ -41,7 +46,12 @@ typedef struct axo__pool {
     uint8_t classes[AXO__POOL_MAX / AXO__POOL_STEP + 1];
     axo__os_mutex mutex;                        /* guards what follows */
     axo__block *magazines[AXO__POOL_CLASSES];   /* full magazines */
+    axo__block *loose[AXO__POOL_CLASSES];       /* blocks that are short of a magazine */
+    uint32_t loose_count[AXO__POOL_CLASSES];
     axo__chunk *chunks;
+    size_t chunk_count;
+    axo__a32 trimming;        /* 1: a thread is in a trim */
+    axo__a32 round;           /* of the last trim; each cache is flushed in each round */
     struct axo__walls *walls; /* fixed from boot on (mem/wall.h); NULL: none */
 } axo__pool;
 
@@ -50,6 +60,7 @@ typedef struct axo__cache {
     axo__block *free[AXO__POOL_CLASSES];
     int32_t room[AXO__POOL_CLASSES]; /* blocks that a free list takes before it gives a magazine
                                         away; 4 * AXO__MAGAZINE: it is empty */
+    axo__a32 flushed; /* the last round that it was flushed in; any thread may read it */
 } axo__cache;
 
 /* Makes an empty depot; false: the system refused the mutex. */
@@ -154,7 +165,15 @@ static inline void axo__pool_free_line(axo__cache *cache, void *memory, size_t s
         axo__pool_spill(cache, AXO__POOL_LINE_CLASS);
 }
 
-/* Hands the whole magazines of a cache to the depot: when its thread ends. */
+/* Hands all blocks of a cache to the depot. The caller is the cache's thread, or nobody is. */
 void axo__cache_flush(axo__cache *cache);
+
+/* Flushes the cache if a trim has asked for that. Where its thread looks for news anyway. */
+static inline void axo__cache_heed(axo__cache *cache)
+{
+    if (axo__unlikely(axo__a32_load_relaxed(&cache->pool->round) !=
+                      axo__a32_load_relaxed(&cache->flushed)))
+        axo__cache_flush(cache);
+}
 
 #endif

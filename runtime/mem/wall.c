@@ -33,7 +33,7 @@ axo__walls *axo__walls_make(axo__heap *heap, uint32_t kinds, const char *name)
         memcpy(walls->name, name, strnlen(name, sizeof walls->name - 1));
     if (axo__os_mutex_init(&walls->mutex))
         return walls;
-    axo__heap_free(heap, walls, sizeof *walls, AXO__CACHE_LINE);
+    axo__heap_free(heap, walls, sizeof *walls, AXO__CACHE_LINE, AXO__SITE_WALLS);
     return NULL;
 }
 
@@ -42,7 +42,7 @@ axo__walls *axo__walls_make(axo__heap *heap, uint32_t kinds, const char *name)
 static void wall_release(axo__walls *walls, const axo__wall_pages *pages)
 {
     if (axo__os_protect(pages->base, pages->size, AXO__OS_WRITE))
-        axo__heap_free(walls->heap, pages->base, pages->size, walls->page);
+        axo__heap_free(walls->heap, pages->base, pages->size, walls->page, AXO__SITE_WALLS);
 }
 
 void axo__walls_free(axo__walls *walls)
@@ -54,7 +54,7 @@ void axo__walls_free(axo__walls *walls)
         walls->first = (walls->first + 1) % AXO__WALL_KEPT;
     }
     axo__os_mutex_fini(&walls->mutex);
-    axo__heap_free(walls->heap, walls, sizeof *walls, AXO__CACHE_LINE);
+    axo__heap_free(walls->heap, walls, sizeof *walls, AXO__CACHE_LINE, AXO__SITE_WALLS);
 }
 
 uint32_t axo__walls_of(const axo__walls *walls, const char *name)
@@ -83,7 +83,7 @@ void *axo__wall_take(axo__walls *walls, size_t front, size_t size)
     if (base == NULL)
         return NULL;
     if (!axo__os_protect(base + open, page, AXO__OS_NONE)) {
-        axo__heap_free(walls->heap, base, open + page, page);
+        axo__heap_free(walls->heap, base, open + page, page, AXO__SITE_WALLS);
         return NULL;
     }
     char *block = base + open - room;

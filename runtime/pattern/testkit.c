@@ -41,7 +41,8 @@ struct axo_probe {
 struct axo_testkit {
     axo_system *system;
     int64_t now;
-    axo_allocator allocator; /* the program's allocator, behind the kit's */
+    axo_allocator allocator; /* the program's, behind the kit's */
+    axo_kind_allocator kind_allocator; /* likewise */
     uint64_t fail_skip;      /* allocations that succeed before */
     uint64_t fail_count;     /* the number of allocations that fail then */
     uint64_t blocks;         /* blocks that the system holds */
@@ -57,7 +58,7 @@ static int64_t testkit_clock(void *user)
 /* ---- memory ---- */
 
 /* The allocator that the system gets: it fails when the test says so, and counts what is held. */
-static void *testkit_alloc(void *user, size_t size, size_t align)
+static void *testkit_alloc(void *user, size_t size, size_t align, uint32_t kind)
 {
     axo_testkit *kit = user;
     void *block = NULL;
@@ -67,7 +68,9 @@ static void *testkit_alloc(void *user, size_t size, size_t align)
         kit->fail_count--;
         return NULL;
     }
-    if (kit->allocator.alloc != NULL)
+    if (kit->kind_allocator.alloc != NULL)
+        block = kit->kind_allocator.alloc(kit->kind_allocator.user, size, align, kind);
+    else if (kit->allocator.alloc != NULL)
         block = kit->allocator.alloc(kit->allocator.user, size, align);
     else if (posix_memalign(&block, align < sizeof(void *) ? sizeof(void *) : align, size) != 0)
         block = NULL;
@@ -75,11 +78,13 @@ static void *testkit_alloc(void *user, size_t size, size_t align)
     return block;
 }
 
-static void testkit_free(void *user, void *block, size_t size, size_t align)
+static void testkit_free(void *user, void *block, size_t size, size_t align, uint32_t kind)
 {
     axo_testkit *kit = user;
     kit->blocks--;
-    if (kit->allocator.free != NULL)
+    if (kit->kind_allocator.free != NULL)
+        kit->kind_allocator.free(kit->kind_allocator.user, block, size, align, kind);
+    else if (kit->allocator.free != NULL)
         kit->allocator.free(kit->allocator.user, block, size, align);
     else
         free(block);
@@ -142,6 +147,17 @@ static axo_status testkit_options(const axo_options *given, axo_options *mine)
     return given != NULL ? axo__given_read(given, mine, sizeof *mine) : AXO_OK;
 }
 
+/* The system sees the kit's allocator alone, so the kit looks at the program's as it would. */
+static bool testkit_allocators(const axo_testkit *kit)
+{
+    const axo_allocator *plain = &kit->allocator;
+    const axo_kind_allocator *by_kind = &kit->kind_allocator;
+    return (plain->alloc == NULL) == (plain->free == NULL) &&
+           (by_kind->alloc == NULL) == (by_kind->free == NULL) &&
+           (plain->alloc == NULL || by_kind->alloc == NULL) &&
+           (by_kind->user == NULL || by_kind->alloc != NULL);
+}
+
 axo_status axo_testkit_start(const axo_options *options, axo_testkit **out)
 {
     axo_options mine;
@@ -156,17 +172,20 @@ axo_status axo_testkit_start(const axo_options *options, axo_testkit **out)
         return AXO_ENOMEM;
     kit->now = TESTKIT_START_NS;
     kit->allocator = mine.allocator;
+    kit->kind_allocator = mine.kind_allocator;
     mine.manual = 1;
     /* without a time limit a turn depends on the calls alone: the same calls, the same run */
     mine.no_quantum_us = 1;
     mine.quantum_us = 0;
     mine.clock = testkit_clock;
     mine.clock_user = kit;
-    mine.allocator = (axo_allocator){.alloc = testkit_alloc, .free = testkit_free, .user = kit};
+    mine.allocator = (axo_allocator){.alloc = NULL};
+    mine.kind_allocator =
+        (axo_kind_allocator){.alloc = testkit_alloc, .free = testkit_free, .user = kit};
     if (mine.seed == 0)
         mine.seed = 1;
     status = AXO_EINVAL;
-    if ((kit->allocator.alloc == NULL) == (kit->allocator.free == NULL))
+    if (testkit_allocators(kit))
         status = axo_system_start(&mine, &kit->system);
     if (status != AXO_OK) {
         free(kit);

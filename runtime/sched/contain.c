@@ -20,8 +20,8 @@ axo__contain *axo__contain_make(axo__heap *heap, uint32_t max, int64_t window_ns
         memset(contain->times, 0, sizeof(int64_t) * max);
         return contain;
     }
-    axo__heap_free(heap, contain->times, sizeof(int64_t) * max, AXO__CACHE_LINE);
-    axo__heap_free(heap, contain, sizeof *contain, AXO__CACHE_LINE);
+    axo__heap_free(heap, contain->times, sizeof(int64_t) * max, AXO__CACHE_LINE, AXO__SITE_SYSTEM);
+    axo__heap_free(heap, contain, sizeof *contain, AXO__CACHE_LINE, AXO__SITE_SYSTEM);
     return NULL;
 }
 
@@ -30,8 +30,9 @@ void axo__contain_free(axo__heap *heap, axo__contain *contain)
     if (contain == NULL)
         return;
     axo__os_mutex_fini(&contain->mutex);
-    axo__heap_free(heap, contain->times, sizeof(int64_t) * contain->max, AXO__CACHE_LINE);
-    axo__heap_free(heap, contain, sizeof *contain, AXO__CACHE_LINE);
+    axo__heap_free(heap, contain->times, sizeof(int64_t) * contain->max, AXO__CACHE_LINE,
+                   AXO__SITE_SYSTEM);
+    axo__heap_free(heap, contain, sizeof *contain, AXO__CACHE_LINE, AXO__SITE_SYSTEM);
 }
 
 /* The crash that was `max` crashes ago must lie before the window. Other handlers are waited for:

@@ -239,6 +239,14 @@ static void elastic_begin(void *argument)
     (void)axo__a32_add_seq_cst(&worker->sched->starting, UINT32_MAX); /* [W7] */
 }
 
+/* The next thread of the record may come late or never: what the cache keeps is everybody's. */
+static void elastic_end(void *argument)
+{
+    axo__worker *worker = argument;
+    axo__cache_flush(&worker->local.cache);
+    axo__worker_end(argument);
+}
+
 static const axo__os_body elastic_body = {
     .name = "axo/blk",
     .kind = AXO_THREAD_BLOCKING,
@@ -246,7 +254,7 @@ static const axo__os_body elastic_body = {
     .step = axo__worker_step,
     .sleep = axo__worker_sleep,
     .wake = axo__worker_wake,
-    .end = axo__worker_end,
+    .end = elastic_end,
 };
 
 const axo__sched_kind axo__elastic_kind = {

@@ -58,7 +58,8 @@ static axo__figures_block *figures_block_make(const axo__figures *figures)
 
 static void figures_block_free(const axo__figures *figures, axo__figures_block *block)
 {
-    axo__heap_free(figures->heap, block, figures_block_size(figures), AXO__CACHE_LINE);
+    axo__heap_free(figures->heap, block, figures_block_size(figures), AXO__CACHE_LINE,
+                   AXO__SITE_FIGURES);
 }
 
 /* The worker's block of a class: its own, one that nobody has, a new one. NULL: no memory. */
@@ -339,7 +340,7 @@ axo__figures *axo__figures_make(axo__heap *heap, bool times, axo_status *status)
     figures->heap = heap;
     figures->times = times;
     if (!figures_init(figures)) {
-        axo__heap_free(heap, figures, sizeof *figures, AXO__CACHE_LINE);
+        axo__heap_free(heap, figures, sizeof *figures, AXO__CACHE_LINE, AXO__SITE_FIGURES);
         *status = AXO_ETHREAD;
         return NULL;
     }
@@ -364,7 +365,7 @@ void axo__figures_free(axo__figures *figures)
     axo__os_mutex_fini(&figures->asking.mutex);
     axo__os_mutex_fini(&figures->asking.looking);
     axo__os_mutex_fini(&figures->mutex);
-    axo__heap_free(figures->heap, figures, sizeof *figures, AXO__CACHE_LINE);
+    axo__heap_free(figures->heap, figures, sizeof *figures, AXO__CACHE_LINE, AXO__SITE_FIGURES);
 }
 
 void axo__figures_worker_gone(const axo__core *core, axo__worker *worker)
@@ -373,8 +374,8 @@ void axo__figures_worker_gone(const axo__core *core, axo__worker *worker)
     if (figures == NULL)
         return;
     if (worker->figures != NULL)
-        axo__heap_free(figures->heap, worker->figures, AXO__FIGURES_SEATS * sizeof *worker->figures,
-                       AXO__CACHE_LINE);
+        axo__heap_free(figures->heap, worker->figures, AXO__FIGURES_SEATS * sizeof
+                       *worker->figures, AXO__CACHE_LINE, AXO__SITE_FIGURES);
     worker->figures = NULL;
     for (uint32_t i = 0; i < axo__figures_classes(figures); i++) {
         axo__figures_block *block = axo__aptr_load_acquire(&figures->classes[i].blocks); /* [F2] */

@@ -154,6 +154,16 @@ axo_status axo__host_run(axo__sched *sched, int64_t budget_ns, uint64_t turns_ma
     return AXO_OK;
 }
 
+bool axo__host_flush(axo__sched *sched)
+{
+    uint32_t free = 0;
+    if (!axo__a32_cas_acq_rel(&sched->host_busy, &free, 1)) /* [W8] */
+        return false;
+    axo__cache_flush(&sched->workers[0].local.cache);
+    axo__a32_store_release(&sched->host_busy, 0); /* [W8] */
+    return true;
+}
+
 /* ---- the kind ---- */
 
 static axo_status host_make(axo__sched *sched)

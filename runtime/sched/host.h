@@ -10,4 +10,7 @@
 axo_status axo__host_run(axo__sched *sched, int64_t budget_ns, uint64_t turns_max,
                          uint64_t *turns);
 
+/* Flushes the worker's cache in the place of the host; false: a thread is in it, who will. */
+bool axo__host_flush(axo__sched *sched);
+
 #endif

@@ -128,7 +128,8 @@ static bool io_take_place(axo__io *io, uint32_t fd)
     memset(table, 0, sizeof *table * room);
     if (io->table != NULL) {
         memcpy(table, io->table, sizeof *table * io->table_room);
-        axo__heap_free(&io->core->heap, io->table, sizeof *table * io->table_room, AXO__CACHE_LINE);
+        axo__heap_free(&io->core->heap, io->table, sizeof *table * io->table_room,
+                       AXO__CACHE_LINE, AXO__SITE_IO);
     }
     io->table = table;
     io->table_room = room;
@@ -170,7 +171,7 @@ static axo__io *io_make(axo__core *core, axo_status *status)
 fail_mutex:
     axo__os_mutex_fini(&io->mutex);
 fail:
-    axo__heap_free(&core->heap, io, sizeof *io, AXO__CACHE_LINE);
+    axo__heap_free(&core->heap, io, sizeof *io, AXO__CACHE_LINE, AXO__SITE_IO);
     return NULL;
 }
 
@@ -202,13 +203,14 @@ void axo__io_free(axo__sched *sched)
     for (uint32_t chunk = 0; chunk < AXO__IO_CHUNKS; chunk++) {
         void *records = axo__aptr_load_relaxed(&io->chunks[chunk]);
         if (records != NULL)
-            axo__heap_free(heap, records, io_chunk_size(chunk), AXO__CACHE_LINE);
+            axo__heap_free(heap, records, io_chunk_size(chunk), AXO__CACHE_LINE, AXO__SITE_IO);
     }
     if (io->table != NULL)
-        axo__heap_free(heap, io->table, sizeof *io->table * io->table_room, AXO__CACHE_LINE);
+        axo__heap_free(heap, io->table, sizeof *io->table * io->table_room, AXO__CACHE_LINE,
+                       AXO__SITE_IO);
     axo__os_poll_fini(&io->poll);
     axo__os_mutex_fini(&io->mutex);
-    axo__heap_free(heap, io, sizeof *io, AXO__CACHE_LINE);
+    axo__heap_free(heap, io, sizeof *io, AXO__CACHE_LINE, AXO__SITE_IO);
     axo__aptr_store_relaxed(&sched->io, NULL);
 }
 

@@ -360,6 +360,18 @@ axo_status axo__lent_crew(axo__sched *sched, axo__crew_job *job)
     return lent_run_free(&call, sched, -1);
 }
 
+/* A thread that was refused meanwhile is asked for again: it may have been the answer to an ask. */
+bool axo__lent_flush(axo__worker *worker)
+{
+    uint32_t free = LENT_FREE;
+    if (!axo__a32_cas_acq_rel(&worker->visited, &free, LENT_TAKEN)) /* [W10] */
+        return false;
+    axo__cache_flush(&worker->local.cache);
+    while (!lent_let(worker))
+        axo__core_ask(worker->local.core);
+    return true;
+}
+
 /* ---- when a visit is due ---- */
 
 /* In how many ns the wheel's next timer is; of a slot that is visited, when another visitor may

@@ -24,6 +24,9 @@ axo_status axo__lent_help_until(axo__sched *sched, int64_t deadline, const axo__
  * left; it runs no cell there. AXO_EBUSY: there is no such slot. */
 axo_status axo__lent_crew(axo__sched *sched, axo__crew_job *job);
 
+/* Flushes a slot's cache in the place of a visitor; false: one is there, who will. */
+bool axo__lent_flush(axo__worker *slot);
+
 /* In how many ns a visit is due that nobody asks for; INT64_MAX: none is. Any thread. */
 int64_t axo__lent_due(axo__sched *sched);
 

@@ -40,6 +40,7 @@ void axo__worker_notice(axo__worker *worker)
     worker->attention &= ~(uint32_t)AXO__LOOK_TRACED;
     if (core->figures != NULL || axo__local_traces(&worker->local, messages))
         worker->attention |= AXO__LOOK_TRACED;
+    axo__cache_heed(&worker->local.cache);
 }
 
 static const axo__a32 pool_never_0 = {1};

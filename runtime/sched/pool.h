@@ -536,8 +536,8 @@ static inline axo__worker *axo__local_worker(axo__local *local)
     return local->index != AXO__NO_WORKER ? (axo__worker *)(void *)local : NULL;
 }
 
-/* Takes over which events are told of, which any thread may change: when the worker begins, when
- * it wakes, and with its housekeeping. */
+/* Takes over which events are told of, which any thread may change, and flushes its cache if a trim
+ * has asked for that: when the worker begins, when it wakes, and with its housekeeping. */
 void axo__worker_notice(axo__worker *worker);
 
 /* Reads the operating system's clock, for the worker and, in `since`, for threads that ask how long

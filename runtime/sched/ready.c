@@ -73,7 +73,8 @@ void axo__worker_free_ready(axo__worker *worker)
         axo__runq_ring *next = axo__aptr_load_relaxed(&ring->next);
         if (ring != &worker->ready.home) {
             ready_room *room = ready_room_of(ring);
-            axo__heap_free(&worker->local.core->heap, room, room->block.size, AXO__CACHE_LINE);
+            axo__heap_free(&worker->local.core->heap, room, room->block.size, AXO__CACHE_LINE,
+                           AXO__SITE_WORKERS);
         }
         ring = next;
     }

@@ -34,7 +34,7 @@ void *axo__sched_array(axo__sched *sched, size_t size, uint32_t count)
 void axo__sched_free_array(axo__sched *sched, void *array, size_t size, uint32_t count)
 {
     if (array != NULL)
-        axo__heap_free(&sched->core->heap, array, size * count, AXO__CACHE_LINE);
+        axo__heap_free(&sched->core->heap, array, size * count, AXO__CACHE_LINE, AXO__SITE_WORKERS);
 }
 
 /* Spare workers lie behind the others and have neither queues nor timer wheels. Only the default

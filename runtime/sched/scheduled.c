@@ -53,7 +53,8 @@ static uint32_t scheduled_room(axo__scheduled_all *all, axo__heap *heap)
     memset(grown, 0, sizeof(void *) * room);
     if (all->room > 0)
         memcpy(grown, all->chunks, sizeof(void *) * all->room);
-    axo__heap_free(heap, all->chunks, sizeof(void *) * all->room, AXO__CACHE_LINE);
+    axo__heap_free(heap, all->chunks, sizeof(void *) * all->room, AXO__CACHE_LINE,
+                   AXO__SITE_TIMERS);
     uint32_t index = all->room;
     all->chunks = grown;
     all->room = room;
@@ -145,7 +146,7 @@ static void scheduled_release(axo__timers *timers, axo__scheduled *scheduled)
     }
     scheduled_unlink(all, chunk);
     all->chunks[chunk->index] = NULL;
-    axo__heap_free(&timers->core->heap, chunk, sizeof *chunk, AXO__CACHE_LINE);
+    axo__heap_free(&timers->core->heap, chunk, sizeof *chunk, AXO__CACHE_LINE, AXO__SITE_TIMERS);
 }
 
 void axo__scheduled_fini(axo__timers *timers)
@@ -156,8 +157,10 @@ void axo__scheduled_fini(axo__timers *timers)
     axo__heap *heap = &timers->core->heap;
     AXO_ASSERT(all->count == 0);
     for (uint32_t i = 0; i < all->room; i++)
-        axo__heap_free(heap, all->chunks[i], sizeof(axo__scheduled_chunk), AXO__CACHE_LINE);
-    axo__heap_free(heap, all->chunks, sizeof(void *) * all->room, AXO__CACHE_LINE);
+        axo__heap_free(heap, all->chunks[i], sizeof(axo__scheduled_chunk), AXO__CACHE_LINE,
+                       AXO__SITE_TIMERS);
+    axo__heap_free(heap, all->chunks, sizeof(void *) * all->room, AXO__CACHE_LINE,
+                   AXO__SITE_TIMERS);
     memset(all, 0, sizeof *all);
 }
 

@@ -252,6 +252,7 @@ static axo__step spare_rest(axo__worker *spare)
 {
     axo__sched *sched = spare->sched;
     axo__local_flush(&spare->local);
+    axo__cache_heed(&spare->local.cache);
     spare->thread.ticket = axo__os_parker_ticket(&spare->thread.parker);
     if ((axo__a32_load_acquire(&sched->quit) & AXO__QUIT_END) != 0) /* [W5] */
         return AXO__STEP_EXIT;

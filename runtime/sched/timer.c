@@ -31,7 +31,7 @@ axo__timers *axo__timers_make(axo__worker *owner)
         return NULL;
     memset((void *)timers, 0, sizeof *timers);
     if (!axo__os_mutex_init(&timers->mutex)) {
-        axo__heap_free(&core->heap, timers, sizeof *timers, AXO__CACHE_LINE);
+        axo__heap_free(&core->heap, timers, sizeof *timers, AXO__CACHE_LINE, AXO__SITE_TIMERS);
         return NULL;
     }
     uint64_t first = axo__random_hash(core->table.lives.secret, TIMER_KEYS + owner->local.index);
@@ -49,7 +49,7 @@ void axo__timers_free(axo__timers *timers)
         return;
     AXO_DEBUG_ASSERT(!timers->firing && timers->scheduled.chunks == NULL);
     axo__os_mutex_fini(&timers->mutex);
-    axo__heap_free(&timers->core->heap, timers, sizeof *timers, AXO__CACHE_LINE);
+    axo__heap_free(&timers->core->heap, timers, sizeof *timers, AXO__CACHE_LINE, AXO__SITE_TIMERS);
 }
 
 /* The wheel of the calling worker; elsewhere the wheel of the default pool's worker whose number is

@@ -8,6 +8,7 @@
 
 #include <string.h>
 
+#include "base/aside.h"
 #include "base/traceparent.h"
 #include "cell/event.h"
 #include "sched/host.h"
@@ -21,6 +22,7 @@
 #include "system/shutdown.h"
 #include "system/filled.h"
 #include "system/system.h"
+#include "system/trim.h"
 
 /* While axo_system_stop waits for the end, it looks this often whether the host has actors to
  * run. */
@@ -151,6 +153,25 @@ axo_status axo_system_destroy(axo_system *system)
     axo__boot_destroy(system);
     axo__os_cancel_let(before);
     return AXO_OK;
+}
+
+axo_status axo_system_trim(axo_system *system, int64_t timeout_ns, uint64_t *bytes)
+{
+    uint64_t given = 0;
+    if (bytes != NULL)
+        *bytes = 0;
+    axo_status status = axo__system_check(system);
+    if (status != AXO_OK || timeout_ns < 0)
+        return status != AXO_OK ? status : AXO_EINVAL;
+    /* an observer, or the allocator, may be called by a thread in a door */
+    if (api_on_worker() || axo__aside != 0)
+        return AXO_ECONTEXT;
+    int before = axo__os_cancel_hold();
+    status = axo__trim(system, timeout_ns, &given);
+    axo__os_cancel_let(before);
+    if (bytes != NULL)
+        *bytes = given;
+    return status;
 }
 
 axo_status axo_system_spawn(axo_system *system, const axo_props *props, axo_ref *out)
@@ -460,7 +481,7 @@ void *axo_system_alloc(axo_system *system, size_t size)
 void axo_system_free(axo_system *system, void *block, size_t size)
 {
     if (axo__system_check(system) == AXO_OK && block != NULL)
-        axo__heap_free(&system->core.heap, block, size, _Alignof(max_align_t));
+        axo__heap_free(&system->core.heap, block, size, _Alignof(max_align_t), AXO__SITE_SERVICES);
 }
 
 uint32_t axo_system_workers(axo_system *system)

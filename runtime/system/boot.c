@@ -60,10 +60,11 @@ static void boot_expire(void *user, uint32_t home, axo__grace_item *items, axo__
     (void)axo__sched_wake_worker(&system->sched.workers[home]);
 }
 
+/* Rooms of ready queues are the only blocks that are given up (sched/ready.c). */
 static void boot_give_block(void *user, axo__grace_block *block)
 {
     axo_system *system = user;
-    axo__heap_free(&system->core.heap, block, block->size, AXO__CACHE_LINE);
+    axo__heap_free(&system->core.heap, block, block->size, AXO__CACHE_LINE, AXO__SITE_WORKERS);
 }
 
 /* Lent threads: the readers are the slots and the host's worker. */
@@ -349,7 +350,8 @@ static void boot_undo_sched(axo_system *system)
     axo__heap *heap = &system->core.heap;
     for (uint32_t i = 0; i < sched->door_count; i++)
         axo__os_gate_fini(&sched->doors[i].gate);
-    axo__heap_free(heap, sched->doors, sizeof(axo__door) * sched->door_count, AXO__CACHE_LINE);
+    axo__heap_free(heap, sched->doors, sizeof(axo__door) * sched->door_count, AXO__CACHE_LINE,
+                   AXO__SITE_WORKERS);
     axo__sched_fini(sched);
 }
 
@@ -508,7 +510,7 @@ static axo_status boot_aids(axo_system *system)
 static axo_system *boot_make(const axo_options *options)
 {
     axo__heap heap;
-    axo__heap_init(&heap, &options->allocator);
+    axo__heap_init(&heap, &options->allocator, &options->kind_allocator);
     axo_system *system = axo__heap_alloc(&heap, sizeof *system, AXO__CACHE_LINE, AXO__SITE_SYSTEM);
     if (system == NULL)
         return NULL;
@@ -528,7 +530,7 @@ static axo_system *boot_make(const axo_options *options)
 static void boot_free(axo_system *system)
 {
     axo__heap heap = system->core.heap;
-    axo__heap_free(&heap, system, sizeof *system, AXO__CACHE_LINE);
+    axo__heap_free(&heap, system, sizeof *system, AXO__CACHE_LINE, AXO__SITE_SYSTEM);
     (void)axo__a32_add_relaxed(&boot_systems, UINT32_MAX);
 }
 

@@ -34,7 +34,8 @@ axo_status axo__book_init(axo__book *book, axo__heap *heap, const axo_options *o
 
 void axo__book_fini(axo__book *book, axo__heap *heap)
 {
-    axo__heap_free(heap, book->ring, book->kept * sizeof(axo_dead_record), AXO__CACHE_LINE);
+    axo__heap_free(heap, book->ring, book->kept * sizeof(axo_dead_record), AXO__CACHE_LINE,
+                   AXO__SITE_STREAM);
     axo__os_mutex_fini(&book->mutex);
 }
 

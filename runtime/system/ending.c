@@ -38,7 +38,7 @@ axo_status axo__ending_add(axo__ending *ending, axo__heap *heap, axo_termination
     axo__os_mutex_unlock(&ending->mutex);
     if (!over)
         return AXO_OK;
-    axo__heap_free(heap, call, sizeof *call, _Alignof(axo__last_call));
+    axo__heap_free(heap, call, sizeof *call, _Alignof(axo__last_call), AXO__SITE_SYSTEM);
     return AXO_ESTOPPING;
 }
 
@@ -57,7 +57,7 @@ void axo__ending_run(axo__ending *ending, axo__heap *heap, axo_system *system)
         AXO_BORDER();
         call->fn(system, call->user);
         axo__aside--;
-        axo__heap_free(heap, call, sizeof *call, _Alignof(axo__last_call));
+        axo__heap_free(heap, call, sizeof *call, _Alignof(axo__last_call), AXO__SITE_SYSTEM);
         call = next;
     }
 }

@@ -22,7 +22,8 @@ bool axo__health_init(axo__health *health)
 static void health_free(axo__health_list *list, axo__heap *heap)
 {
     if (list->entries != NULL)
-        axo__heap_free(heap, list->entries, list->room * sizeof *list->entries, AXO__CACHE_LINE);
+        axo__heap_free(heap, list->entries, list->room * sizeof *list->entries, AXO__CACHE_LINE,
+                       AXO__SITE_SYSTEM);
 }
 
 void axo__health_fini(axo__health *health, axo__heap *heap)

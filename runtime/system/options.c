@@ -267,6 +267,17 @@ static axo_status options_read_crashes(axo_options *to)
     return AXO_OK;
 }
 
+/* Half an allocator would mix the program's memory with malloc's, and of two one would do
+ * nothing. */
+static bool options_read_allocators(const axo_options *from)
+{
+    const axo_kind_allocator *by_kind = &from->kind_allocator;
+    bool half = (from->allocator.alloc == NULL) != (from->allocator.free == NULL) ||
+                (by_kind->alloc == NULL) != (by_kind->free == NULL);
+    bool both = from->allocator.alloc != NULL && by_kind->alloc != NULL;
+    return !half && !both && (by_kind->user == NULL || by_kind->alloc != NULL);
+}
+
 axo_status axo__options_read(const axo_options *from, axo_options *to)
 {
     memset(to, 0, sizeof *to);
@@ -275,9 +286,7 @@ axo_status axo__options_read(const axo_options *from, axo_options *to)
         if (status != AXO_OK)
             return status;
     }
-    /* Half an allocator would mix the program's memory with malloc's. */
-    bool half = (to->allocator.alloc == NULL) != (to->allocator.free == NULL);
-    if (half || to->workers > AXO_WORKERS_MAX || to->quantum > 65536 ||
+    if (!options_read_allocators(to) || to->workers > AXO_WORKERS_MAX || to->quantum > 65536 ||
         to->quantum_us > 1000000 || to->actors_max > AXO__ACTORS_MAX ||
         to->failure_texts > UINT32_C(1) << 20 || to->registry_max > UINT32_C(1) << 20 ||
         to->blocking_max > 1024 || to->manual > AXO_MANUAL_DEFAULT ||

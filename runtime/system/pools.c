@@ -78,7 +78,7 @@ static axo_status pools_make(axo_system *system, const axo__sched_kind *kind, ax
 fail_pool:
     axo__sched_fini(pool);
 fail_memory:
-    axo__heap_free(heap, pool, sizeof *pool, AXO__CACHE_LINE);
+    axo__heap_free(heap, pool, sizeof *pool, AXO__CACHE_LINE, AXO__SITE_WORKERS);
     return status;
 }
 
@@ -170,7 +170,7 @@ static void pools_free(axo_system *system, axo__sched **link)
     *link = pool->next;
     pools_fold(system, pool);
     axo__sched_fini(pool);
-    axo__heap_free(&system->core.heap, pool, sizeof *pool, AXO__CACHE_LINE);
+    axo__heap_free(&system->core.heap, pool, sizeof *pool, AXO__CACHE_LINE, AXO__SITE_WORKERS);
 }
 
 bool axo__pools_reap(void *user)

@@ -72,10 +72,11 @@ void axo__registry_fini(axo__registry *registry)
     while (registry->chunks != NULL) {
         axo__entries *chunk = registry->chunks;
         registry->chunks = chunk->next;
-        axo__heap_free(registry->heap, chunk, registry_chunk_size(chunk->count), AXO__CACHE_LINE);
+        axo__heap_free(registry->heap, chunk, registry_chunk_size(chunk->count), AXO__CACHE_LINE,
+                       AXO__SITE_NAMES);
     }
-    axo__heap_free(registry->heap, (void *)registry->buckets,
-                   sizeof(axo__aptr) * ((size_t)registry->mask + 1), AXO__CACHE_LINE);
+    axo__heap_free(registry->heap, (void *)registry->buckets, sizeof(axo__aptr) *
+                   ((size_t)registry->mask + 1), AXO__CACHE_LINE, AXO__SITE_NAMES);
     axo__os_mutex_fini(&registry->mutex);
 }
 

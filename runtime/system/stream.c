@@ -392,7 +392,7 @@ void axo__stream_fini(axo__stream *stream)
     axo__places *places = stream_next(&stream->first);
     while (places != NULL) {
         axo__places *next = stream_next(places);
-        axo__heap_free(&stream->core->heap, places, size, AXO__CACHE_LINE);
+        axo__heap_free(&stream->core->heap, places, size, AXO__CACHE_LINE, AXO__SITE_STREAM);
         places = next;
     }
     axo__os_mutex_fini(&stream->mutex);

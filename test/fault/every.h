@@ -109,6 +109,7 @@ static const axo_class every_class = AXO_CLASS(.name = "every", .receive = every
     X(axo_system_stats, STATUS,                                                                    \
       axo_system_stats(w->system, &(axo_stats)AXO_STATS(.sent = 0)))                               \
     X(axo_system_trace_kinds, STATUS, axo_system_trace_kinds(w->system, 0))                        \
+    X(axo_system_trim, STATUS, axo_system_trim(w->system, 0, NULL))                                \
     X(axo_system_name, NIL, axo_system_name(w->system))                                            \
     X(axo_system_now, NIL, axo_system_now(w->system))                                              \
     X(axo_system_alloc, NIL, w->block = axo_system_alloc(w->system, 8))                            \

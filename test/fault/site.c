@@ -149,14 +149,15 @@ void *refuse_heap_alloc(refuse_site *site, axo__heap *heap, size_t size, size_t 
     return block;
 }
 
-void refuse_heap_free(axo__heap *heap, void *block, size_t size, size_t align)
+void refuse_heap_free(axo__heap *heap, void *block, size_t size, size_t align,
+                      axo__alloc_site number)
 {
     if (block != NULL) {
         (void)pthread_mutex_lock(&site_all.mutex);
         (void)site_drop(block);
         (void)pthread_mutex_unlock(&site_all.mutex);
     }
-    axo__heap_free(heap, block, size, align);
+    axo__heap_free(heap, block, size, align, number);
 }
 
 void refuse_from(refuse_site *site)
@@ -197,7 +198,7 @@ void refuse_pool_free(axo__cache *cache, void *memory, size_t size)
         (void)pthread_mutex_unlock(&site_all.mutex);
     }
     if (found.alone)
-        axo__heap_free(cache->pool->heap, memory, size, AXO__CACHE_LINE);
+        axo__heap_free(cache->pool->heap, memory, size, AXO__CACHE_LINE, AXO__SITE_POOL);
     else
         axo__pool_free(cache, memory, size);
 }

@@ -42,7 +42,8 @@ typedef struct refuse_site {
 
 void *refuse_heap_alloc(refuse_site *site, axo__heap *heap, size_t size, size_t align,
                        axo__alloc_site number);
-void refuse_heap_free(axo__heap *heap, void *block, size_t size, size_t align);
+void refuse_heap_free(axo__heap *heap, void *block, size_t size, size_t align,
+                      axo__alloc_site number);
 
 /* The site of this thread's next request. */
 void refuse_from(refuse_site *site);

@@ -29,6 +29,7 @@ static world *world_running;
 typedef struct world_head {
     size_t mapped; /* 0: of malloc */
     void *base;
+    uint64_t kind;
 } world_head;
 
 static uint64_t world_blocks;
@@ -38,7 +39,7 @@ static size_t world_up(size_t size, size_t to)
     return (size + to - 1) / to * to;
 }
 
-static void *world_alloc(void *user, size_t size, size_t align)
+static void *world_alloc(void *user, size_t size, size_t align, uint32_t kind)
 {
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
     size_t head = world_up(sizeof(world_head), align);
@@ -47,7 +48,7 @@ static void *world_alloc(void *user, size_t size, size_t align)
         char *base = NULL;
         if (posix_memalign((void **)&base, align < 16 ? 16 : align, head + size) != 0)
             return NULL;
-        ((world_head *)(void *)(base + head))[-1] = (world_head){.mapped = 0, .base = base};
+        ((world_head *)(void *)(base + head))[-1] = (world_head){.base = base, .kind = kind};
         memset(base + head, 0xa5, size);
         return base + head;
     }
@@ -60,14 +61,17 @@ static void *world_alloc(void *user, size_t size, size_t align)
     (void)mprotect(base, page, PROT_NONE);
     (void)mprotect(base + mapped - page, page, PROT_NONE);
     char *block = base + mapped - page - body;
-    ((world_head *)(void *)block)[-1] = (world_head){.mapped = mapped, .base = base};
+    ((world_head *)(void *)block)[-1] =
+        (world_head){.mapped = mapped, .base = base, .kind = kind};
     memset(block, 0xa5, size);
     return block;
 }
 
-static void world_free(void *user, void *block, size_t size, size_t align)
+static void world_free(void *user, void *block, size_t size, size_t align, uint32_t kind)
 {
     world_head head = ((world_head *)block)[-1];
+    if (head.kind != kind)
+        abort(); /* the block goes back as another kind than it came */
     if (head.mapped != 0) {
         (void)munmap(head.base, head.mapped);
         return;
@@ -167,7 +171,7 @@ axo_options world_options(world *w, const axo_options *wanted)
     if (wanted != NULL)
         options = *wanted;
     options.seed = 7;
-    options.allocator = (axo_allocator){world_alloc, world_free, NULL};
+    options.kind_allocator = (axo_kind_allocator){world_alloc, world_free, NULL};
     options.workers = w->scene->workers;
     if (w->scene->workers == 0) {
         options.manual = 1;

@@ -129,7 +129,7 @@ static void timers_open(void)
 {
     axo_allocator none = {.alloc = NULL};
     memset((void *)&t, 0, sizeof t);
-    axo__heap_init(&t.core.heap, &none);
+    axo__heap_init(&t.core.heap, &none, NULL);
     t.core.clock = timers_clock;
     t.core.sched = &t.sched;
     t.sched.idle = timers_idle;

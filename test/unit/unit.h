@@ -74,7 +74,7 @@ static inline void unit_heap(axo__heap *heap, unit_memory *memory, uint64_t budg
 {
     axo_allocator hook = {.alloc = unit_alloc, .free = unit_free, .user = memory};
     axo__a64_store_relaxed(&memory->budget, budget);
-    axo__heap_init(heap, &hook);
+    axo__heap_init(heap, &hook, NULL);
 }
 
 static inline uint64_t unit_heap_blocks(const axo__heap *heap)

@@ -50,8 +50,10 @@ void *axo__heap_alloc(axo__heap *heap, size_t size, size_t align, axo__alloc_sit
     return &shelf;
 }
 
-void axo__heap_free(axo__heap *heap, void *block, size_t size, size_t align)
+void axo__heap_free(axo__heap *heap, void *block, size_t size, size_t align,
+                    axo__alloc_site site)
 {
+    (void)site;
     (void)heap;
     (void)block;
     (void)size;

@@ -37,7 +37,7 @@ static void memory_too_far_away_is_none(void **state)
     alloc_far far = {0, 0};
     axo_allocator hook = {far_alloc, far_free, &far};
     axo__heap heap;
-    axo__heap_init(&heap, &hook);
+    axo__heap_init(&heap, &hook, NULL);
     assert_null(axo__heap_alloc(&heap, 100, 16, AXO__SITE_LARGE));
     assert_int_equal(far.given, 1);
     assert_int_equal(far.freed, 1);

@@ -54,7 +54,7 @@ static void world_open(void)
 {
     memset((void *)&world, 0, sizeof world);
     axo__heap_init(&world.core.heap,
-                   &(axo_allocator){.alloc = no_memory, .free = nothing_to_free});
+                   &(axo_allocator){.alloc = no_memory, .free = nothing_to_free}, NULL);
     world.core.sched = &world.sched;
     world.sched.core = &world.core;
     world.sched.kind = &axo__fixed_kind;

@@ -8,6 +8,7 @@
 
 #define axo__heap_alloc(heap, size, align, site)                                                   \
     refuse_heap_alloc(REFUSE_HERE, heap, size, align, site)
-#define axo__heap_free(heap, block, size, align) refuse_heap_free(heap, block, size, align)
+#define axo__heap_free(heap, block, size, align, site)                                             \
+    refuse_heap_free(heap, block, size, align, site)
 
 #endif
