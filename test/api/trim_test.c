@@ -237,6 +237,53 @@ static void a_burst_goes_back_with_walls(void **state)
           AXO_DISPATCH_DEFAULT, 20000);
 }
 
+/* ---- each cache ---- */
+
+static void large_send(axo_ref to, uint32_t count)
+{
+    static const char large[4000];
+    for (uint32_t i = 0; i < count; i++)
+        assert_int_equal(axo_system_send(w.system, to, WORK, large, sizeof large), AXO_OK);
+}
+
+/* Blocks of which a chunk has seven: those that the receiver's worker keeps to itself lie in some
+ * 36 chunks, those that a door keeps in 8. */
+static void caches(axo_options options, uint32_t dispatcher)
+{
+    trim_open(options);
+    axo_ref ref = trim_spawn(dispatcher);
+    bool blocks = !w.manual && !w.lent && dispatcher != AXO_DISPATCH_HOST;
+    large_send(ref, 1);
+    trim_wait(1);
+    trim_until(SLACK);
+    int64_t held = trim_pool();
+    if (blocks) {
+        trim_send(ref, BLOCK, 0);
+        assert_int_equal(sem_wait(&w.inside), 0);
+    }
+    large_send(ref, 300);
+    if (blocks)
+        (void)sem_post(&w.go_on);
+    trim_wait(301 + blocks);
+    assert_true(trim_pool() > held + 40 * CHUNK);
+    large_send(ref, 10); /* the door has a magazine */
+    trim_wait(311 + blocks);
+    trim_until(held + 4 * CHUNK);
+    trim_close();
+}
+
+static void each_cache_is_given_up(void **state)
+{
+    caches((axo_options)AXO_OPTIONS(.workers = 1), AXO_DISPATCH_DEFAULT);
+    caches((axo_options)AXO_OPTIONS(.workers = 1), AXO_DISPATCH_BLOCKING);
+    caches((axo_options)AXO_OPTIONS(.workers = 1), AXO_DISPATCH_PINNED);
+    caches((axo_options)AXO_OPTIONS(.workers = 1), AXO_DISPATCH_HOST);
+    caches((axo_options)AXO_OPTIONS(.manual = AXO_MANUAL_ALL), AXO_DISPATCH_DEFAULT);
+    caches((axo_options)AXO_OPTIONS(.manual = AXO_MANUAL_DEFAULT), AXO_DISPATCH_DEFAULT);
+    caches((axo_options)AXO_OPTIONS(.workers = 2, .threads = AXO_THREADS_LENT),
+           AXO_DISPATCH_DEFAULT);
+}
+
 /* ---- under load ---- */
 
 static void *load_trims(void *arg)
@@ -390,6 +437,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_burst_goes_back_with_lent_threads),
     cmocka_unit_test(a_burst_goes_back_on_each_dispatcher),
     cmocka_unit_test(a_burst_goes_back_with_walls),
+    cmocka_unit_test(each_cache_is_given_up),
     cmocka_unit_test(nothing_is_lost_under_load),
     cmocka_unit_test(a_handler_holds_a_trim_up),
     cmocka_unit_test(who_may_call),

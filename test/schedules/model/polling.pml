@@ -40,7 +40,7 @@
  * stamp os/poll.h:axo__os_thread_wait e3d9599543c8
  * stamp os/poll.h:axo__os_thread_wake 31bd843f72e9
  * stamp sched/find.c:axo__worker_clock 0ff860ccaabc
- * stamp sched/io.c:axo__io_free 829dfc1b8d3b
+ * stamp sched/io.c:axo__io_free 892706076617
  * stamp sched/io.c:axo__io_watch a41e748c100d
  * stamp sched/park.c:axo__worker_park 572faf79806a
  * stamp sched/park.c:park_look c4c99e614a4d

@@ -57,7 +57,7 @@
  * stamp system/boot.c:axo__boot_destroy 515ba2e9f28f
  * stamp system/boot.c:boot_expire 483b6af7e528
  * stamp system/boot.c:boot_pass_doors 7bd0df5ab8ac
- * stamp system/ending.c:axo__ending_run beb9d70f8e8d
+ * stamp system/ending.c:axo__ending_run 71da0e453dae
  * stamp system/guardian.c:axo__guardian_spawn 87a42e9f4a60
  * stamp system/pools.c:axo__pools_sum 3385c0136817
  * stamp system/shutdown.c:axo__shutdown_begin 5449c9ccbdd3
