@@ -53,7 +53,7 @@
  * stamp sched/sched.c:axo__sched_join ac4c08a18032
  * stamp sched/sched.c:axo__sched_quit f5213e8ded10
  * stamp sched/spare.c:axo__spare_step fb334f3a0895
- * stamp sched/spare.c:spare_rest 686bd9250cf0
+ * stamp sched/spare.c:spare_rest 2b68421e4394
  * stamp sched/wake.c:axo__sched_wake_one 220eeb36979f
  * stamp sched/wake.c:wake_up 14ec437b004e
  * stamp sched/worker.c:axo__worker_step dc685b15f13f

@@ -29,7 +29,7 @@
  * stamp sched/spare.c:spare_deadline 305b07a9a2ee
  * stamp sched/spare.c:spare_look f08d596275f2
  * stamp sched/spare.c:spare_mode 0818885c74a7
- * stamp sched/spare.c:spare_rest 686bd9250cf0
+ * stamp sched/spare.c:spare_rest 2b68421e4394
  * stamp sched/spare.c:spare_saw_turns 04c3e234e993
  * stamp sched/spare.c:spare_take 955f423cb8f8
  * stamp sched/spare.c:spare_wake c356e9f10edb
