@@ -347,6 +347,15 @@ AXO_API axo_status axo_fail(axo_ctx *ctx, int32_t code, const char *format, ...)
 AXO_API axo_status axo_fail_fatal(axo_ctx *ctx, int32_t code, const char *format, ...)
     AXO_PRINTF(3, 4);
 
+/* As axo_fail, as a failure of another kind: how one actor stands for what has failed elsewhere, as
+ * one that is a process does.
+ *   kind      an axo_failure_kind; AXO_FAILURE_CRASH, AXO_FAILURE_STUCK, AXO_FAILURE_INIT and
+ *             AXO_FAILURE_POST_RESTART break the instance: none of its hooks runs any more, its
+ *             children are stopped, and Resume is Restart
+ *   returns   as axo_fail; AXO_EINVAL: no kind, or AXO_FAILURE_NONE: nothing is recorded */
+AXO_API axo_status axo_fail_as(axo_ctx *ctx, axo_failure_kind kind, int32_t code,
+                               const char *format, ...) AXO_PRINTF(4, 5);
+
 /* Fails at once: unwinds to the runtime from any depth of C calls. Memory taken through axo_alloc
  * and clean-ups given to axo_defer are seen to; destructors of C++ frames are not run. With a bad
  * context there is nowhere to go: it aborts the process. */

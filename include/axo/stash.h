@@ -8,10 +8,11 @@
 AXO_BEGIN_DECLS
 
 /* Keeps the message that is being handled: it is neither handled nor freed when receive returns,
- * whatever it returns, and stays queued. AXO_TERMINATED too; an unwatch voids it. A receive that
- * fails after it has stashed fails as always: pre_restart is shown the message, and the next
- * instance gets it again. When the actor restarts all that is stashed goes to the front of the
- * mailbox, before the new instance is made; when it stops, to the dead letters, before the rest.
+ * whatever it returns, and stays queued; its payload stays where it is until it is handled.
+ * AXO_TERMINATED too; an unwatch voids it. A receive that fails after it has stashed fails as
+ * always: pre_restart is shown the message, and the next instance gets it again. When the actor
+ * restarts all that is stashed goes to the front of the mailbox, before the new instance is made;
+ * when it stops, to the dead letters, before the rest.
  *   thread    only the receive that was given `ctx`
  *   blocks    no; the first one of an actor takes some memory
  *   returns   AXO_OK, AXO_ECONTEXT, AXO_EINVAL (no message is being handled, or this one is

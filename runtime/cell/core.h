@@ -108,6 +108,8 @@ struct axo__core {
     const axo_trace_context *(*span)(const struct axo__local *local);
     axo_dead_letter_fn on_dead_letter;
     void *dead_letter_user;
+    axo_remote_fn remote;
+    void *remote_user;
     axo_unhandled_fn on_unhandled;
     void *unhandled_user;
     axo_log_fn log;

@@ -38,7 +38,6 @@ void axo__blame_record(axo__worker *worker, axo_failure_kind kind, int32_t code,
     AXO_DEBUG_ASSERT(kind != AXO_FAILURE_NONE);
     axo__texts *texts = &worker->local.core->texts;
     axo__cause *pending = &worker->pending;
-    AXO_DEBUG_ASSERT(!axo__kind_breaks(pending->kind));
     if (axo__unlikely(pending->kind == AXO_FAILURE_MEMORY && !axo__kind_breaks(kind)))
         return;
     axo__cause_drop(texts, pending);

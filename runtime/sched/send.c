@@ -107,6 +107,24 @@ static inline axo_status send_lane(axo__worker *worker, axo__local *local, axo__
     return AXO_OK;
 }
 
+/* The receiver has gone. Outside, whoever called asks axo_options.remote when he has left the
+ * door. */
+static __attribute__((noinline)) axo_status send_gone(axo__worker *worker, axo__local *local,
+                                                      axo_ref to, axo__message *message,
+                                                      axo__message **dead)
+{
+    axo__chain gone = {NULL, NULL};
+    axo__a64_bump_owner(&local->count.sent);
+    if (worker != NULL && axo__remote_takes(local->core, message, to)) {
+        axo__a64_bump_owner(&local->count.handled);
+        axo__message_free(&local->cache, message);
+        return AXO_OK;
+    }
+    axo__chain_push(&gone, message);
+    send_bury(worker, local, to, &gone, AXO_DEAD_GONE, dead);
+    return AXO_EGONE;
+}
+
 axo_status axo__send_keep(axo__sched *sched, axo__worker *worker, axo__local *local, axo_ref to,
                           axo__message *message, axo__message **dead)
 {
@@ -122,11 +140,7 @@ axo_status axo__send_keep(axo__sched *sched, axo__worker *worker, axo__local *lo
             return send_lane(worker, local, cell, message);
         return send_bounded(worker, local, cell, message, dead);
     }
-    axo__chain gone = {NULL, NULL};
-    axo__a64_bump_owner(&local->count.sent);
-    axo__chain_push(&gone, message);
-    send_bury(worker, local, to, &gone, AXO_DEAD_GONE, dead);
-    return AXO_EGONE;
+    return send_gone(worker, local, to, message, dead);
 }
 
 axo_status axo__send(axo__sched *sched, axo__worker *worker, axo__local *local, axo_ref to,
@@ -165,11 +179,11 @@ void axo__send_due(axo__worker *worker, axo_ref to, axo__message *message)
     axo__local *local = &worker->local;
     axo__cell *cell = axo__table_find(&local->core->table, to);
     axo__chain dropped = {NULL, NULL};
-    axo__a64_bump_owner(&local->count.sent);
     if (cell == NULL) {
-        axo__dead_letter(local, message, to, AXO_DEAD_GONE);
+        (void)send_gone(worker, local, to, message, NULL);
         return;
     }
+    axo__a64_bump_owner(&local->count.sent);
     axo__put put = AXO__PUT_NO_MEMORY;
     if (axo__unlikely(cell->timed))
         axo__figures_stamp(cell, message);

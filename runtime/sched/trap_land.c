@@ -46,9 +46,8 @@ const char *axo__trap_name(int number)
 
 /* ---- what it was ---- */
 
-/* No hook of the instance runs any more, and all its children go with it: those, too, that a
- * pre_restart has made behind post_stop. */
-static void trap_break(axo__cell *cell)
+/* Those children go, too, that a pre_restart has made behind post_stop. */
+void axo__trap_break(axo__cell *cell)
 {
     axo__family *family = axo__cell_family(cell);
     if (cell->life != AXO__INSTANCE_STARTED && cell->life != AXO__INSTANCE_STOPPED)
@@ -139,7 +138,7 @@ void axo__trap_land(axo__worker *worker)
     crash->has_tag = worker->message != NULL;
     crash->tag = worker->message != NULL ? worker->message->pub.tag : 0;
     crash->when_ns = axo__os_now();
-    trap_break(cell);
+    axo__trap_break(cell);
     if (crash->signal == SIGURG)
         trap_describe_stuck(worker, crash);
     else

@@ -72,6 +72,10 @@ bool axo__trap_is_guarded(const axo__worker *worker);
 /* What a signal is called. For signal handlers. */
 const char *axo__trap_name(int number);
 
+/* No hook of the instance runs any more, and all its children go with it. One that has not started
+ * is left as it is. */
+void axo__trap_break(axo__cell *cell);
+
 /* Behind a landing: if it was a crash that has led there, it becomes the failure of the callback
  * that `site` names, and the instance is broken. */
 void axo__trap_land(axo__worker *worker);

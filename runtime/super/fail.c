@@ -8,6 +8,7 @@
 
 #include "base/probe.h"
 #include "sched/ready.h"
+#include "sched/trap_land.h"
 #include "super/children.h"
 #include "super/memory.h"
 #include "super/sweep.h"
@@ -57,6 +58,17 @@ static __attribute__((noinline)) void fail_trace(const axo__worker *worker, cons
                            traced ? &trace : NULL);
 }
 
+/* axo_fail_as may raise what only the library does else: the instance is as if it had. What is
+ * escalated is of another actor. */
+static void fail_break(axo__cell *cell)
+{
+    const axo__cause_short *failure = &axo__cell_cold(cell)->failure;
+    bool breaks = axo__kind_breaks(failure->kind) || failure->kind == AXO_FAILURE_INIT ||
+                  failure->kind == AXO_FAILURE_POST_RESTART;
+    if (breaks && !failure->whole)
+        axo__trap_break(cell);
+}
+
 /* Only the first failure is reported. Until the parent has answered, the report node and `failure`
  * are the parent's (FS-07), and a terminating cell has no decision to wait for (FS-10); a further
  * failure is a line of the log. */
@@ -72,6 +84,7 @@ bool axo__fail_begin(axo__worker *worker, axo__cell *cell, axo_ref perpetrator, 
     if (axo__unlikely(cell->phase == AXO__PHASE_TERMINATING || cell->reported))
         return fail_further(worker, cell);
     axo__cell_keep_failure(cell, pending);
+    fail_break(cell);
     cell->reported = 1;
     axo__super_suspend_self(worker, cell, 0); /* FS-01, FS-03 */
     axo__a64_bump_owner(&worker->local.count.failures);

@@ -446,6 +446,21 @@ axo_status axo_fail_fatal(axo_ctx *ctx, int32_t code, const char *format, ...)
     return status;
 }
 
+axo_status axo_fail_as(axo_ctx *ctx, axo_failure_kind kind, int32_t code, const char *format, ...)
+{
+    va_list list;
+    if (!api_can_fail(ctx))
+        return axo__no_caller();
+    bool known = (kind >= AXO_FAILURE_ORDINARY && kind <= AXO_FAILURE_POST_RESTART) ||
+                 (kind >= AXO_FAILURE_KILLED && kind <= AXO_FAILURE_MEMORY);
+    if (!known)
+        return AXO_EINVAL;
+    va_start(list, format);
+    axo_status status = api_fail(ctx, kind, code, format, list);
+    va_end(list);
+    return status;
+}
+
 static void api_throw(axo_ctx *ctx, axo_failure_kind kind, int32_t code, const char *format,
                       va_list list) __attribute__((noinline, format(printf, 4, 0)));
 

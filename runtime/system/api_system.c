@@ -188,20 +188,25 @@ axo_status axo_system_spawn(axo_system *system, const axo_props *props, axo_ref 
 }
 
 /* Tells and frees dead letters outside the door: their observer and their destructors are user
- * code. Each letter needs the door twice, for the counter and for the block. */
-static void api_bury(axo_system *system, axo__message *message, axo_ref to, axo_status status)
+ * code. Each letter needs the door twice, for the counter and for the block. Returns the status of
+ * the send: AXO_OK of a letter that axo_options.remote has taken. */
+static axo_status api_bury(axo_system *system, axo__message *message, axo_ref to, axo_status status)
 {
     char path[AXO_EVENT_PATH_MAX] = "";
+    bool taken = message != NULL && status == AXO_EGONE &&
+                 axo__remote_takes(&system->core, message, to);
     if (message != NULL && status != AXO_EGONE)
         (void)axo_system_path(system, to, path, sizeof path);
     while (message != NULL) {
         axo__message *next = axo__message_next(message);
         axo__door *door = axo__door_enter(&system->sched);
         /* counted before the observer runs, so that the observer sees the new count */
-        axo__a64_bump_owner(&door->local.count.dead);
+        axo__a64_bump_owner(taken ? &door->local.count.handled : &door->local.count.dead);
         axo__door_leave(door);
-        axo__dead_letter_tell(&system->core.outside, message, to,
-                              status == AXO_EGONE ? AXO_DEAD_GONE : AXO_DEAD_OVERFLOW, path, NULL);
+        if (!taken)
+            axo__dead_letter_tell(&system->core.outside, message, to,
+                                  status == AXO_EGONE ? AXO_DEAD_GONE : AXO_DEAD_OVERFLOW, path,
+                                  NULL);
         int before = axo__os_cancel_hold();
         axo__message_free_payload(message);
         axo__os_cancel_let(before);
@@ -210,6 +215,7 @@ static void api_bury(axo_system *system, axo__message *message, axo_ref to, axo_
         axo__door_leave(door);
         message = next;
     }
+    return taken ? AXO_OK : status;
 }
 
 /* The parameters of a send from outside. */
@@ -258,8 +264,7 @@ static axo_status api_outside_send(axo_system *system, const api_outside *what)
         status = axo__send(&system->sched, NULL, &door->local, what->to, message, &dead);
     }
     axo__door_leave(door);
-    api_bury(system, dead, what->to, status);
-    return status;
+    return api_bury(system, dead, what->to, status);
 }
 
 static __attribute__((noinline)) axo_status api_outside_any(axo_system *system, axo_ref from,

@@ -267,6 +267,8 @@ static axo_status boot_core(axo_system *system)
     core->unhandled_user = options->unhandled_user;
     core->on_dead_letter = options->on_dead_letter;
     core->dead_letter_user = options->dead_letter_user;
+    core->remote = options->remote;
+    core->remote_user = options->remote_user;
     core->log = options->log;
     core->log_user = options->log_user;
     core->log_record = options->log_record;

@@ -291,7 +291,8 @@ axo_status axo__options_read(const axo_options *from, axo_options *to)
         to->failure_texts > UINT32_C(1) << 20 || to->registry_max > UINT32_C(1) << 20 ||
         to->blocking_max > 1024 || to->manual > AXO_MANUAL_DEFAULT ||
         to->no_quantum_us > 1 || (to->no_quantum_us && to->quantum_us != 0) ||
-        !options_read_threads(to) || to->trace_kinds >> AXO_EVENT_KINDS != 0)
+        !options_read_threads(to) || (to->remote_user != NULL && to->remote == NULL) ||
+        to->trace_kinds >> AXO_EVENT_KINDS != 0)
         return AXO_EINVAL;
     axo_status status = options_check_strategy(to->user_strategy);
     if (status == AXO_OK)

@@ -57,6 +57,7 @@ DOOR_CTX(send_message, DOOR_NONE, NULL)
 DOOR_CTX(send_after, -1, DOOR_NONE, DOOR_BAD, NULL, 1)
 DOOR_CTX(fail, 1, "%s", "why")
 DOOR_CTX(fail_fatal, 1, "%s", "why")
+DOOR_CTX(fail_as, AXO_FAILURE_CRASH, 1, "%s", "why")
 DOOR_CTX(defer, NULL, NULL)
 DOOR_CTX(become, NULL)
 DOOR_ONLY(unbecome)
@@ -190,7 +191,8 @@ static const door_call door_calls[] = {
     DOOR_CALL(forward),       DOOR_CALL(message_take),   DOOR_CALL(send_owned),
     DOOR_CALL(message_new),   DOOR_CALL(message_owning), DOOR_CALL(draft_from),
     DOOR_CALL(draft_bind),    DOOR_CALL(send_message),   DOOR_CALL(send_after),
-    DOOR_CALL(fail),          DOOR_CALL(fail_fatal),     DOOR_CALL(defer),
+    DOOR_CALL(fail),          DOOR_CALL(fail_fatal),     DOOR_CALL(fail_as),
+    DOOR_CALL(defer),
     DOOR_CALL(become),        DOOR_CALL(unbecome),       DOOR_CALL(default_pre_restart),
     DOOR_CALL(default_post_restart), DOOR_CALL(termination_hook),
     DOOR_CALL(termination_hook_done), DOOR_CALL(block),  DOOR_CALL(ask),

@@ -489,6 +489,7 @@ static int m_context_failures(axo_ctx *bad, axo_ref to)
     wrong += axo_send_after(bad, 0, to, M_TAG, NULL, 0) != AXO_ECONTEXT;
     wrong += axo_fail(bad, 1, "x") != AXO_ECONTEXT;
     wrong += axo_fail_fatal(bad, 1, "x") != AXO_ECONTEXT;
+    wrong += axo_fail_as(bad, AXO_FAILURE_CRASH, 1, "x") != AXO_ECONTEXT;
     wrong += axo_alloc(bad, 8) != NULL;
     wrong += axo_defer(bad, free, NULL) != AXO_ECONTEXT;
     wrong += axo_become(bad, m_receive) != AXO_ECONTEXT;

@@ -237,6 +237,7 @@ static const axo_class every_class = AXO_CLASS(.name = "every", .receive = every
     X(axo_send_after, STATUS, axo_send_after(w->ctx, 1, w->mute, 9, NULL, 0))                      \
     X(axo_fail, STATUS, axo_fail(w->ctx, 1, "it"))                                                 \
     X(axo_fail_fatal, STATUS, axo_fail_fatal(w->ctx, 1, "it"))                                     \
+    X(axo_fail_as, STATUS, axo_fail_as(w->ctx, AXO_FAILURE_ORDINARY, 1, "it"))                     \
     X(axo_alloc, NIL, axo_alloc(w->ctx, 1))                                                        \
     X(axo_realloc, NIL, axo_realloc(w->ctx, NULL, 1))                                              \
     X(axo_free, VOID, axo_free(w->ctx, NULL))                                                      \

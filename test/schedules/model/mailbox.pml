@@ -79,7 +79,7 @@
  * stamp sched/run.c:run_messages 94067bb380ae
  * stamp sched/run.c:run_take d60a26224a93
  * stamp sched/run.c:run_turn 545f86e0a360
- * stamp sched/send.c:axo__send_keep 7cf354c6294b
+ * stamp sched/send.c:axo__send_keep ffc7fe878807
  * stamp super/children.c:axo__child_suspend b5d71b59557e
  * stamp super/children.c:children_suspend_here 0084eec2b5ee
  * stamp super/gone.c:axo__gone_drain_users 1c91d5a5a82a

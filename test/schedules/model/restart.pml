@@ -52,7 +52,7 @@
  * stamp super/children.c:children_unhold 604515065ffe
  * stamp super/children.c:children_unlink 040a59683c42
  * stamp super/fail.c:axo__fail 89fdc8c2421e
- * stamp super/fail.c:axo__fail_begin b1543c733cd8
+ * stamp super/fail.c:axo__fail_begin dd2b57a60b06
  * stamp super/fail.c:axo__fail_report 8148d0875340
  * stamp super/fail.c:axo__fail_resolve da50cc633b56
  * stamp super/instance.c:axo__instance_construct c5edbd889f0b

@@ -49,7 +49,7 @@
  * stamp sched/ready.c:axo__worker_push_ready 7f2f38a02811
  * stamp sched/send.c:axo__door_enter cc1170cff457
  * stamp sched/send.c:axo__door_leave e485cd044816
- * stamp sched/send.c:axo__send_keep 7cf354c6294b
+ * stamp sched/send.c:axo__send_keep ffc7fe878807
  * stamp sched/steal.c:steal_keep 8ab4255b4a90
  * stamp sched/worker.c:axo__worker_step dc685b15f13f
  * stamp super/gone.c:axo__gone_drain_users 1c91d5a5a82a
