@@ -1,6 +1,6 @@
 # Makefile - builds, tests and installs axo.
 #
-#   make                 build/release: libaxo.a, libaxo.so, bench/axo-restart-bench, libaxo-console.a and .so
+#   make                 build/release: libaxo.a, libaxo.so, bench/axo-restart-bench, libaxo-console and libaxo-process, .a and .so
 #   make test            every test, debug build; VARIANT=asan: in another build
 #   make conformance     the table: entry, test, result
 #   make run             the main job, test/example/main_job.sh
@@ -35,7 +35,7 @@
 #   make install         PREFIX=/usr/local LIBDIR= INCDIR= BINDIR= DATADIR= DOCDIR= MANDIR= DESTDIR=; the
 #                        library; install-tools: axo-restart-bench, axo-top; uninstall: both, no trace is left
 #   make deb             Debian packages in build/deb: libaxo0.1, libaxo-dev, libaxo-console0.1 and its -dev,
-#                        axo-tools; CHECK=1 tests them
+#                        libaxo-process0.1 and its -dev, axo-tools; CHECK=1 tests them
 #   make deps FOR="lint models"  installs what these goals need; only run and test also do so
 #   make clean help
 #
@@ -128,7 +128,7 @@ ALL_CFLAGS = -std=c11 -D_GNU_SOURCE $(WARN) $(if $(filter runtime/% $B/%,$<),$(W
   $(if $(filter test/%,$<),-Itest -Wno-unused-parameter) \
   $(if $(filter bench/%,$<),-DBENCH_VARIANT='"$(notdir $B)"' -DBENCH_FLAGS='"$(flags_said)"') \
   $(if $(filter tools/top/%,$<),$(if $(CURSES),-DTOP_SCREEN) $(if $(REMOTE),-DTOP_REMOTE)) \
-  $(if $(filter tools/console/%,$<),-I$B/console) \
+  $(if $(filter tools/console/%,$<),-I$B/console) $(if $(filter test/unit/process/%,$<),-Itools/process) \
   $(if $(filter bench/restart/%,$<),-Ibench -DBENCH_NAME='"axo-restart-bench"') \
   $(if $(filter $(unsanitized_$v),$<),,$(sanitize_$v)) $(CFLAGS) -MMD -MP
 ALL_CXXFLAGS = -std=c++17 -Wall -Wextra -Wpedantic $(WERROR) -Wshadow -Wconversion -Wold-style-cast \
@@ -170,8 +170,18 @@ CONSOLE_LIBS := $(if $(CONSOLE),$(shell pkg-config --libs libmicrohttpd libsyste
 CONSOLE_OBJECTS := $(patsubst %.c,$B/obj/%.o,$(wildcard tools/console/*.c))
 CONSOLE_SHARED := $B/libaxo-console.so.$(VERSION)
 CONSOLE_BUILT := $(if $(CONSOLE),$B/libaxo-console.a $(if $(sanitize_$v),,$(CONSOLE_SHARED)))
+# libaxo-process: another.
+NO_PROCESS ?= $(if $(filter sim,$v),sim)
+PROCESS := $(if $(NO_PROCESS),,$(wildcard /usr/include/seccomp.h))
+PROCESS_LIBS := $(if $(PROCESS),$(shell pkg-config --libs libseccomp))
+PROCESS_OBJECTS := $(patsubst %.c,$B/obj/%.o,$(wildcard tools/process/*.c))
+PROCESS_SHARED := $B/libaxo-process.so.$(VERSION)
+PROCESS_BUILT := $(if $(PROCESS),$B/libaxo-process.a $(if $(sanitize_$v),,$(PROCESS_SHARED)))
+PROCESS_TESTS := $(call programs,test/unit/process/*_test.c test/api/process_*_test.c)
+PROCESS_USERS := $B/test/example/process $(PROCESS_TESTS)
+TESTS := $(filter-out $(if $(PROCESS),,$(PROCESS_USERS)),$(TESTS))
 CONSOLE_USERS := $B/test/example/console $B/test/support/console/serve
-EXAMPLES := $(filter-out $(if $(PARSER),,%/http_server) $(if $(CONSOLE),,$(CONSOLE_USERS)) $(NO_CPP),\
+EXAMPLES := $(filter-out $(if $(PARSER),,%/http_server) $(if $(CONSOLE),,$(CONSOLE_USERS)) $(if $(PROCESS),,$(PROCESS_USERS)) $(NO_CPP),\
   $(call programs,test/example/*.c) $(filter-out %_test,$(CPP_ALL)))
 BENCHES := $(call programs,bench/*.c)
 TOOL := $B/bench/axo-restart-bench
@@ -182,7 +192,7 @@ CURSES_LIBS := $(if $(CURSES),$(shell pkg-config --libs ncurses 2>/dev/null || e
 REMOTE := $(if $(NO_REMOTE),,$(and $(wildcard /usr/include/curl/curl.h /usr/include/*-linux-gnu*/curl/curl.h),$(wildcard /usr/include/jansson.h)))
 REMOTE_LIBS := $(if $(REMOTE),-lcurl -ljansson)
 TOOL_OBJECTS := $(patsubst %.c,$B/obj/%.o,$(wildcard bench/restart/*.c))
-QUOTED := $(filter-out $(NO_CPP),$(patsubst %.expected,$B/%,$(wildcard test/example/*.expected)))
+QUOTED := $(filter-out $(NO_CPP) $(if $(PROCESS),,$(PROCESS_USERS)),$(patsubst %.expected,$B/%,$(wildcard test/example/*.expected)))
 SCRIPTS := $(if $(filter debug,$v),$(wildcard test/*/*_test.sh test/unit/*/*_test.sh))
 RUN_TESTS = python3 test/run_tests.py --logs $B/log --jobs $(or $(JOBS),2) --variant $v --repeat $(or $(REPEAT),1) \
   --filter '$(FILTER)'
@@ -192,8 +202,9 @@ RUN_TESTS = python3 test/run_tests.py --logs $B/log --jobs $(or $(JOBS),2) --var
 OBJCOPY ?= objcopy
 mark = $(OBJCOPY) $(foreach s,.text .text.unlikely .text.unlikely. .text.hot .text.hot. .text.startup .text.exit,\
   --rename-section $s=axo_text) $(1)
-all: $B/libaxo.a $(if $(sanitize_$v),,$(SHARED)) $(CONSOLE_BUILT) $(TOOL) $(TOP)
+all: $B/libaxo.a $(if $(sanitize_$v),,$(SHARED)) $(CONSOLE_BUILT) $(PROCESS_BUILT) $(TOOL) $(TOP)
 	$Q$(if $(CONSOLE),:,echo "  note: no libaxo-console: Debian's libmicrohttpd-dev and libsystemd-dev")
+	$Q$(if $(PROCESS),:,echo "  note: no libaxo-process: Debian's libseccomp-dev")
 	$Q$(if $(CURSES),:,echo "  note: axo-top has no screen, only --once: no curses.h; Debian's libncurses-dev")
 	$Q$(if $(REMOTE),:,echo "  note: axo-top asks no console: Debian's libcurl4-openssl-dev and libjansson-dev")
 	$Q$(if $(PROBES),:,echo "  note: the library has no probes (USDT): no sys/sdt.h; Debian's systemtap-sdt-dev")
@@ -236,17 +247,22 @@ $B/console/console_page.h: tools/console/page.html Makefile
 	$Qmkdir -p $(@D) && { echo 'static const unsigned char console_page[] = {'; \
 	  od -An -v -tu1 $< | sed 's/[0-9][0-9]*/&,/g'; echo '};'; } >$@
 $(CONSOLE_OBJECTS): $B/console/console_page.h
-$B/libaxo-console.a: $(CONSOLE_OBJECTS)
-$B/libaxo-console.map: tools/console/symbols.txt include/axo/version.h Makefile
-	$Qmkdir -p $(@D) && { echo 'AXO_CONSOLE_$(ABI) {'; echo 'global:'; sed 's/$$/;/' $<; echo 'local: *; };'; } >$@
 # Listening, which libaxo does for its own and does not export.
 CONSOLE_NET := $B/obj/runtime/os/net.o
-$(CONSOLE_SHARED): $(CONSOLE_OBJECTS) $(CONSOLE_NET) $B/libaxo-console.map $(SHARED)
-	$(call say,LINK )
-	$Q$(CC) -shared -Wl,-soname,libaxo-console.so.$(ABI),--version-script=$B/libaxo-console.map,-z,defs \
-	  $(ALL_LDFLAGS) -o $@ $(CONSOLE_OBJECTS) $(CONSOLE_NET) $(SHARED) $(CONSOLE_LIBS)
-	$Qln -sf $(@F) $B/libaxo-console.so.$(ABI) && ln -sf libaxo-console.so.$(ABI) $B/libaxo-console.so
-$(CONSOLE_USERS): $B/libaxo-console.a
+# A library of its own, $(1), in capitals $(2), also of the objects $(3).
+define beside
+$B/libaxo-$(1).a: $($(2)_OBJECTS)
+$B/libaxo-$(1).map: tools/$(1)/symbols.txt include/axo/version.h Makefile
+	$Qmkdir -p $$(@D) && { echo 'AXO_$(2)_$(ABI) {'; echo 'global:'; sed 's/$$$$/;/' $$<; echo 'local: *; };'; } >$$@
+$($(2)_SHARED): $($(2)_OBJECTS) $(3) $B/libaxo-$(1).map $(SHARED)
+	$$(call say,LINK )
+	$Q$$(CC) -shared -Wl,-soname,libaxo-$(1).so.$(ABI),--version-script=$B/libaxo-$(1).map,-z,defs \
+	  $$(ALL_LDFLAGS) -o $$@ $($(2)_OBJECTS) $(3) $(SHARED) $($(2)_LIBS)
+	$Qln -sf $$(@F) $B/libaxo-$(1).so.$(ABI) && ln -sf libaxo-$(1).so.$(ABI) $B/libaxo-$(1).so
+$($(2)_USERS): $B/libaxo-$(1).a
+endef
+$(eval $(call beside,console,CONSOLE,$(CONSOLE_NET)))
+$(eval $(call beside,process,PROCESS))
 $B/test/support/console/serve: $B/%: $B/obj/%.o $B/libaxo.a
 	$(call say,LINK )
 	$Qmkdir -p $(@D) && $(CC) $(ALL_LDFLAGS) -o $@ $< $B/libaxo-console.a $B/libaxo.a $(PACKAGES_LIBS) $(CONSOLE_LIBS)
@@ -255,8 +271,8 @@ LIBS_http_server := -lhttp_parser
 $(TESTS) $(SIMS) $(EXAMPLES) $(BENCHES) $B/test/unit/bench/percentile_text: $B/%: $B/obj/%.o $B/libaxo.a
 	$(call say,LINK )
 	$Qmkdir -p $(@D) && $(if $(filter $(CPP_ALL),$@),$(CXX),$(CC)) $(ALL_LDFLAGS) -o $@ $< \
-	  $(filter %support.a %console.a,$^) $B/libaxo.a \
-	  $(PACKAGES_LIBS) $(if $(filter %console.a,$^),$(CONSOLE_LIBS)) -lm $(if $(filter %support.a,$^),-lcmocka) $(LIBS_$(@F))
+	  $(filter %support.a %console.a %process.a,$^) $B/libaxo.a \
+	  $(PACKAGES_LIBS) $(if $(filter %console.a,$^),$(CONSOLE_LIBS)) $(if $(filter %process.a,$^),$(PROCESS_LIBS)) -lm $(if $(filter %support.a,$^),-lcmocka) $(LIBS_$(@F))
 $B/obj/%.o: %.cpp Makefile
 	$(call say,CXX  )
 	$Qmkdir -p $(@D) && $(CXX) $(ALL_CXXFLAGS) -c -o $@ $<
@@ -339,7 +355,7 @@ include tools/doc/doc.mk
 MAN := $(if $(shell command -v python3),$(MAN_LIST))
 places := DESTDIR PREFIX LIBDIR INCDIR BINDIR DATADIR DOCDIR MANDIR VERSION ABI
 put = $(foreach p,$(places),$p='$($p)') tools/install/install.sh
-install: $B/libaxo.a $(SHARED) $(CONSOLE_BUILT) $(MAN)
+install: $B/libaxo.a $(SHARED) $(CONSOLE_BUILT) $(PROCESS_BUILT) $(MAN)
 	$Q$(put) library $B
 install-tools: $(TOOL) $(TOP) $(MAN) | $(filter install,$(MAKECMDGOALS))
 	$Q$(put) tools $B

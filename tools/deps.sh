@@ -42,6 +42,11 @@ testing() {
     command -v gdb >/dev/null 2>&1 || useful+=(gdb)
     command -v tmux >/dev/null 2>&1 || useful+=(tmux)
     console useful
+    process useful
+}
+process() { # missing, useful: libaxo-process is left out without it
+    local -n wanted_by_process=$1
+    [ -e /usr/include/seccomp.h ] || wanted_by_process+=(libseccomp-dev)
 }
 console() { # missing, useful: libaxo-console is left out, or axo-top asks no console, without them
     local -n found=$1
@@ -59,6 +64,7 @@ debian() {
     need_file sys/sdt.h systemtap-sdt-dev
     need_file curses.h libncurses-dev
     console missing
+    process missing
 }
 seen() {
     need_tool gdb gdb

@@ -113,7 +113,8 @@ for find in sysroot prefix; do
     done
 done
 
-# ---- libaxo-console, where it is built: a library of its own, so libaxo needs no more than before
+# ---- libaxo-console and libaxo-process, where they are built: libraries of their own, so libaxo
+# needs no more than before
 export PKG_CONFIG_PATH=$stage/root/usr/lib/pkgconfig
 needed() { readelf -dW "$1" | sed -n 's/.*NEEDED.*\[\(.*\)\]/\1/p'; }
 ldd "$stage/root/usr/lib/libaxo.so" | sed 's/^[[:space:]]*//; s/ .*//; s|.*/||' >"$stage/stands"
@@ -127,20 +128,32 @@ done <"$stage/stands"
 for library in libc liburcu-qsbr libck; do
     grep -q "^$library\.so\." "$stage/stands" || fail "ldd does not name $library: $(cat "$stage/stands")"
 done
-if [ -e /usr/include/microhttpd.h ] && [ -e /usr/include/systemd/sd-daemon.h ]; then
-    for file in include/axo/console.h lib/libaxo-console.a lib/libaxo-console.so \
-        lib/pkgconfig/axo-console.pc share/man/man3/axo_console_start.3; do
+beside() { # a library of its own and one of its functions: both are there, and programs of both sorts
+    local name=$1 upper=${1^^}
+    for file in "include/axo/$name.h" "lib/libaxo-$name.a" "lib/libaxo-$name.so" \
+        "lib/pkgconfig/axo-$name.pc" "share/man/man3/$2.3"; do
         [ -e "$stage/root/usr/$file" ] || fail "not installed: $file"
     done
-    ask="pkg-config --define-prefix"
     # shellcheck disable=SC2046,SC2086
     {
-        "${CC:-cc}" -std=gnu11 $strict $($ask --cflags axo-console) test/example/console.c \
-            -o "$stage/console_shared" $($ask --libs axo-console)
-        "${CC:-cc}" -std=gnu11 $strict $($ask --cflags axo-console) test/example/console.c \
-            -o "$stage/console_static" \
-            $($ask --libs --static axo-console | sed 's/-laxo-console/-l:libaxo-console.a/; s/-laxo /-l:libaxo.a /')
+        "${CC:-cc}" -std=gnu11 $strict $($ask --cflags "axo-$name") "test/example/$name.c" \
+            -o "$stage/${name}_shared" $($ask --libs "axo-$name")
+        "${CC:-cc}" -std=gnu11 $strict $($ask --cflags "axo-$name") "test/example/$name.c" \
+            -o "$stage/${name}_static" $($ask --libs --static "axo-$name" |
+            sed "s/-laxo-$name/-l:libaxo-$name.a/; s/-laxo /-l:libaxo.a /")
     }
+    readelf --dyn-syms -W "$stage/root/usr/lib/libaxo-$name.so" |
+        sed -n "s/.* \(axo_[a-z_]*\)@@AXO_${upper}_.*/\1/p" | sort |
+        diff "tools/$name/symbols.txt" - || fail "libaxo-$name has other names"
+    if needed "$stage/${name}_static" | grep axo; then fail "${name}_static needs a shared axo"; fi
+}
+without() { # the library, and the packages that it wants
+    [ ! -e "$stage/root/usr/include/axo/$1.h" ] || fail "a header without its library"
+    echo "left out: libaxo-$1 (Debian: $2)"
+}
+ask="pkg-config --define-prefix"
+if [ -e /usr/include/microhttpd.h ] && [ -e /usr/include/systemd/sd-daemon.h ]; then
+    beside console axo_console_start
     for program in console_shared console_static; do
         LD_LIBRARY_PATH=$stage/root/usr/lib "$stage/$program" "unix:$stage/socket" &
         server=$!
@@ -156,13 +169,17 @@ assert s.makefile("rb").read().split()[1] in (b"200", b"503")' "$stage/socket"
         kill $server
         wait $server || fail "$program ends with $?"
     done
-    readelf --dyn-syms -W "$stage/root/usr/lib/libaxo-console.so" |
-        sed -n 's/.* \(axo_[a-z_]*\)@@AXO_CONSOLE_.*/\1/p' | sort |
-        diff tools/console/symbols.txt - || fail "libaxo-console has other names"
-    if needed "$stage/console_static" | grep axo; then fail "console_static needs a shared axo"; fi
 else
-    [ ! -e "$stage/root/usr/include/axo/console.h" ] || fail "a header without its library"
-    echo "left out: libaxo-console (Debian: libmicrohttpd-dev libsystemd-dev)"
+    without console "libmicrohttpd-dev libsystemd-dev"
+fi
+if [ -e /usr/include/seccomp.h ]; then
+    beside process axo_process_spawn
+    for program in process_shared process_static; do
+        LD_LIBRARY_PATH=$stage/root/usr/lib "$stage/$program" | diff test/example/process.expected - ||
+            fail "$program says something else"
+    done
+else
+    without process libseccomp-dev
 fi
 unset PKG_CONFIG_SYSROOT_DIR PKG_CONFIG_PATH
 

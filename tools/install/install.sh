@@ -70,11 +70,23 @@ fill() { # folder, template
 }
 
 # ---- the components
+beside() { # a library of its own, if it was built; what it stands on
+    if [ ! -e "$built/libaxo-$1.so.$VERSION" ]; then
+        say "note: no libaxo-$1: it was not built, without $2"
+        return
+    fi
+    put 644 "$INCDIR/axo" "include/axo/$1.h"
+    put 644 "$LIBDIR" "$built/libaxo-$1.a"
+    put 755 "$LIBDIR" "$built/libaxo-$1.so.$VERSION"
+    link "libaxo-$1.so.$VERSION" "$LIBDIR" "libaxo-$1.so.$ABI"
+    link "libaxo-$1.so.$ABI" "$LIBDIR" "libaxo-$1.so"
+    fill "$LIBDIR/pkgconfig" "tools/install/axo-$1.pc.in"
+}
 library() {
     local PC_LIBDIR PC_INCDIR CMAKE_INCDIR MAJOR MINOR POINTER_BYTES
     local header headers=()
     for header in include/axo/*.h include/axo/*.hpp; do
-        [ "$header" = include/axo/console.h ] || headers+=("$header")
+        case $header in */console.h | */process.h) ;; *) headers+=("$header") ;; esac
     done
     put 644 "$INCDIR/axo" "${headers[@]}"
     put 644 "$LIBDIR" "$built/libaxo.a"
@@ -98,16 +110,8 @@ library() {
     fill "$LIBDIR/cmake/axo" tools/install/axoConfig.cmake.in
     fill "$LIBDIR/cmake/axo" tools/install/axoConfigVersion.cmake.in
 
-    if [ -e "$built/libaxo-console.so.$VERSION" ]; then
-        put 644 "$INCDIR/axo" include/axo/console.h
-        put 644 "$LIBDIR" "$built/libaxo-console.a"
-        put 755 "$LIBDIR" "$built/libaxo-console.so.$VERSION"
-        link "libaxo-console.so.$VERSION" "$LIBDIR" "libaxo-console.so.$ABI"
-        link "libaxo-console.so.$ABI" "$LIBDIR" libaxo-console.so
-        fill "$LIBDIR/pkgconfig" tools/install/axo-console.pc.in
-    else
-        say "note: no libaxo-console: it was not built, without libmicrohttpd and libsystemd"
-    fi
+    beside console "libmicrohttpd and libsystemd"
+    beside process libseccomp
 
     put 644 "$DOCDIR" LICENSE README.md CHANGELOG*.md
     put 644 "$DOCDIR/examples" test/example/*.[ch] test/example/*.cpp test/example/SERVERS.md
