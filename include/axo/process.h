@@ -48,6 +48,8 @@
  *   - axo_watch, axo_stop, axo_ask and the registry are those of its own system. A message that it
  *     sends has tags below AXO_TAG_SERVICES, and its status does not say what becomes of it: a
  *     mailbox that refuses it drops it.
+ *   - It is kept from the memory of others, not from sending: it may make up references, as
+ *     receiver and as sender, and feign progress to its watchdog.
  *   - A pill, a kill and a stop overtake the messages that are on their way to the process. Those
  *     are dead letters then, and those that it has handled behind one that it keeps (axo_stash),
  *     and perhaps one that it has handled just now.

@@ -362,7 +362,8 @@ static void a_trim_without_memory_changes_nothing(void **state)
 
 /* ---- trims under load ---- */
 
-enum { LOAD_THREADS = 4, LOAD_ROUNDS = 400, LOAD_BLOCKS = 300 };
+/* Rounds of each thread, and more of them until a trim has found something. */
+enum { LOAD_THREADS = 4, LOAD_ROUNDS = 400, LOAD_ROUNDS_MAX = 200000, LOAD_BLOCKS = 300 };
 
 typedef struct load {
     pool_world world;
@@ -384,13 +385,19 @@ static void load_trim(load *all)
     }
 }
 
+static bool load_goes_on(const load *all, uint32_t round)
+{
+    return round < LOAD_ROUNDS ||
+           (round < LOAD_ROUNDS_MAX && axo__a64_load_relaxed(&all->bytes) == 0);
+}
+
 /* Each byte of a block is its holder's, from when it is taken to when it is given back. */
 static void load_work(load *all, uint32_t index)
 {
     static const size_t each[] = {64, 200, 1000, 4000};
     unsigned char *blocks[LOAD_BLOCKS];
     axo__cache *cache = &all->caches[index];
-    for (uint32_t round = 0; round < LOAD_ROUNDS; round++) {
+    for (uint32_t round = 0; load_goes_on(all, round); round++) {
         size_t size = each[(round + index) % 4];
         for (uint32_t i = 0; i < LOAD_BLOCKS; i++) {
             blocks[i] = axo__pool_alloc(cache, size);
