@@ -279,9 +279,9 @@ static inline void w_open(axo_ctx *ctx, const w_actor *me)
 
 static inline void w_alloc(axo_ctx *ctx, const w_actor *me, size_t size)
 {
-    volatile char *memory = malloc(size);
+    void *volatile memory = malloc(size); /* else clang takes none, and has it */
     w_say(ctx, me, W_ALLOC, memory != NULL);
-    free((void *)(uintptr_t)memory);
+    free(memory);
 }
 
 static inline void w_take(axo_ctx *ctx, const w_actor *me, const axo_message *message)
