@@ -12,9 +12,13 @@
 #include "base/config.h"
 #include "os/os.h"
 
-#define ALLOC_COUNT(name, kind) +1
-AXO_STATIC_ASSERT(AXO__SITE_LIST(ALLOC_COUNT) == AXO_MEMORY_KINDS, "each kind has its site");
-#undef ALLOC_COUNT
+enum {
+#define ALLOC_EACH(name, kind) ALLOC_##name,
+    AXO__SITE_LIST(ALLOC_EACH)
+#undef ALLOC_EACH
+        ALLOC_SITES
+};
+AXO_STATIC_ASSERT(ALLOC_SITES == AXO_MEMORY_KINDS, "each kind has its site");
 
 void axo__heap_init(axo__heap *heap, const axo_allocator *hook, const axo_kind_allocator *by_kind)
 {

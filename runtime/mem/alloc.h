@@ -30,7 +30,7 @@
     X(WALLS, AXO_MEMORY_WALLS)
 
 typedef enum axo__alloc_site {
-#define AXO__SITE_ENUM(name, kind) AXO__SITE_##name = kind,
+#define AXO__SITE_ENUM(name, kind) AXO__SITE_##name = (kind),
     AXO__SITE_LIST(AXO__SITE_ENUM)
 #undef AXO__SITE_ENUM
         AXO__SITES = AXO_MEMORY_KINDS

@@ -49,9 +49,9 @@ struct axo__crew_job {
 };
 
 static inline void axo__crew_init(axo__crew_job *job, uint32_t portions,
-                                  void (*work)(axo__crew_job *, axo__worker *, uint32_t))
+                                  void (*does)(axo__crew_job *, axo__worker *, uint32_t))
 {
-    job->work = work;
+    job->work = does;
     job->portions = portions;
     job->next = 0;
     axo__a32_store_relaxed(&job->left, portions);
