@@ -180,10 +180,14 @@ static void look_cell(const ghost *it)
     bool queued = q.entries[cell->slot % QUEUE_NODES] > 0 ||
                   q.injected[cell->slot % QUEUE_NODES] != 0 || look_private(cell);
     HOLDS(3, it, queued, "it has work, and no entry is queued for it");
-    if (*since == 0 || l.system->core.manual || l.system->core.lent) /* who runs is chosen */
+    uint64_t *share = &l.share[it->self]; /* the largest since: it has waited behind so many */
+    if (*since == 0 || l.system->core.manual || l.system->core.lent) { /* who runs is chosen */
         *since = g.step;
-    uint64_t share = (uint64_t)l.living_count * l.system->sched.quantum * 16; /* of many threads */
-    HOLDS(49, it, g.step - *since <= share + (look_unfair ? LOOK_STARVED : LOOK_PATIENCE),
+        *share = 0;
+    }
+    uint64_t now = (uint64_t)l.living_count * l.system->sched.quantum * 16; /* of many threads */
+    *share = now > *share ? now : *share;
+    HOLDS(49, it, g.step - *since <= *share + (look_unfair ? LOOK_STARVED : LOOK_PATIENCE),
           "it has work, and does not run");
 }
 

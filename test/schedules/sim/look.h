@@ -22,6 +22,7 @@ typedef struct look {
     uint32_t living[GHOSTS_MAX];      /* indices of ghosts */
     uint32_t place[GHOSTS_MAX];       /* of a ghost in there */
     uint64_t runnable_since[GHOSTS_MAX]; /* step; 0: it is not */
+    uint64_t share[GHOSTS_MAX];          /* steps that those who lived with it may have taken */
     uint64_t portion[GHOSTS_MAX];        /* where its work in portions stood */
 } look;
 
