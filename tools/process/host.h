@@ -177,12 +177,6 @@ bool process_link_waits(const process_link *link);
 
 void process_link_close(process_life *life);
 
-/* ---- process.c ---- */
-
-/* Reads a struct of the program's, which may be shorter than this library's, or longer.
- *   returns   AXO_OK; AXO_EINVAL: its size is 0; AXO_EVERSION: what is beyond is not zero */
-axo_status process_struct_read(const void *from, void *to, size_t size);
-
 /* ---- keeper.c ---- */
 
 /* Starts the next process of a life, as a child of its actor. */

@@ -6,6 +6,7 @@
 #include "child.h"
 #include "confine.h"
 #include "host.h"
+#include "pattern/given.h"
 #include "zygote.h"
 
 /* ---- in the program of a zygote ---- */
@@ -33,25 +34,9 @@ axo_ref axo_process_self(axo_ctx *ctx)
 
 /* ---- spawn ---- */
 
-axo_status process_struct_read(const void *from, void *to, size_t size)
-{
-    size_t given;
-    memcpy(&given, from, sizeof given);
-    if (given < sizeof given)
-        return AXO_EINVAL;
-    for (size_t i = size; i < given; i++) {
-        if (((const unsigned char *)from)[i] != 0)
-            return AXO_EVERSION;
-    }
-    memset(to, 0, size);
-    memcpy(to, from, given < size ? given : size);
-    memcpy(to, &size, sizeof size);
-    return AXO_OK;
-}
-
 static axo_status process_read_recipe(const axo_process *recipe, axo_process *out)
 {
-    axo_status status = process_struct_read(recipe, out, sizeof *out);
+    axo_status status = axo__given_read(recipe, out, sizeof *out);
     if (status != AXO_OK)
         return status;
     bool good = out->zygote != NULL && out->ring_bytes <= AXO_PROCESS_RING_MAX &&
@@ -71,7 +56,7 @@ static axo_status process_read_recipe(const axo_process *recipe, axo_process *ou
 
 static axo_status process_read_props(const axo_props *props, axo_props *out)
 {
-    axo_status status = process_struct_read(props, out, sizeof *out);
+    axo_status status = axo__given_read(props, out, sizeof *out);
     if (status != AXO_OK)
         return status;
     const axo_class *cls = out->cls;

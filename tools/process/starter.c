@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "host.h"
+#include "pattern/given.h"
 
 /* How long a zygote that dies as soon as it is there keeps the next one waiting. */
 enum { STARTER_PAUSE_MS = 50, STARTER_END_MS = 5000 };
@@ -331,7 +332,7 @@ static axo_status starter_begin(axo_zygote *zygote)
 static axo_status starter_read(const axo_zygote_settings *from, axo_zygote_settings *out)
 {
     *out = (axo_zygote_settings)AXO_ZYGOTE_SETTINGS();
-    axo_status status = from != NULL ? process_struct_read(from, out, sizeof *out) : AXO_OK;
+    axo_status status = from != NULL ? axo__given_read(from, out, sizeof *out) : AXO_OK;
     if (status != AXO_OK)
         return status;
     return out->spares <= AXO_PROCESS_SPARES_MAX && out->reserved == 0 ? AXO_OK : AXO_EINVAL;
