@@ -394,6 +394,27 @@ static void siblings(void **unused)
     w_end(&w);
 }
 
+/* All for one: a sibling crashes while this one is in a message from which its process does not
+ * come back before it is killed: that message is handled, by the one that is gone. */
+static void killed_under_a_message(void **unused)
+{
+    world w;
+    w_start(&w, 2);
+    w.strategy.scope = AXO_ALL_FOR_ONE;
+    axo_process recipe = w_recipe(&w);
+    recipe.stop_ns = W_SECOND / 10;
+    axo_ref other = w_spawn_as(&w, &recipe, 0, AXO_TRANSIENT);
+    axo_ref ref = w_spawn_as(&w, &recipe, 0, AXO_TRANSIENT);
+    w_tell(&w, ref, W_SLEEP, 10000);
+    w_tell(&w, ref, W_ADD, 0);
+    w_await(&w, W_SLEEP, 1);
+    w_tell(&w, other, W_CRASH, SIGSEGV);
+    w_in_order(&w, W_ADD, 1);
+    assert_int_equal(w_count(&w, W_SLEEP), 1);
+    assert_int_equal(w.failures, 1);
+    w_end(&w);
+}
+
 static void kept_waiting(void **unused)
 {
     world w;
@@ -478,8 +499,9 @@ int main(int argc, char **argv)
         cmocka_unit_test(poison),          cmocka_unit_test(starts_that_fail),
         cmocka_unit_test(restarts_that_fail), cmocka_unit_test(stops_that_hang),
         cmocka_unit_test(stash_there),     cmocka_unit_test(injected),
-        cmocka_unit_test(siblings),        cmocka_unit_test(kept_waiting),
-        cmocka_unit_test(refused),         cmocka_unit_test(unknown),
+        cmocka_unit_test(siblings),        cmocka_unit_test(killed_under_a_message),
+        cmocka_unit_test(kept_waiting),    cmocka_unit_test(refused),
+        cmocka_unit_test(unknown),
     };
     axo_process_main(argc, argv, w_classes, sizeof w_classes / sizeof w_classes[0]);
     if (argc > 1)

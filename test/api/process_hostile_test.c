@@ -18,44 +18,6 @@
 
 /* ---- processes of this machine ---- */
 
-/* The processes whose parent is `parent`, at most `max`; those that have ended are not counted. */
-static uint32_t hostile_children(pid_t parent, pid_t *out, uint32_t max)
-{
-    uint32_t count = 0;
-    DIR *folder = opendir("/proc");
-    const struct dirent *entry;
-    assert_non_null(folder);
-    while ((entry = readdir(folder)) != NULL && count < max) {
-        char path[300];
-        int pid, above;
-        char state;
-        (void)snprintf(path, sizeof path, "/proc/%s/stat", entry->d_name);
-        FILE *file = entry->d_name[0] >= '0' && entry->d_name[0] <= '9' ? fopen(path, "re") : NULL;
-        if (file == NULL)
-            continue;
-        if (fscanf(file, "%d (%*[^)]) %c %d", &pid, &state, &above) == 3 && above == parent &&
-            state != 'Z' && state != 'X')
-            out[count++] = pid;
-        (void)fclose(file);
-    }
-    (void)closedir(folder);
-    return count;
-}
-
-static void hostile_pause(void)
-{
-    (void)poll(NULL, 0, 5);
-}
-
-/* The zygote, once it is there. */
-static pid_t hostile_zygote(void)
-{
-    pid_t pid = 0;
-    while (hostile_children(getpid(), &pid, 1) == 0)
-        hostile_pause();
-    return pid;
-}
-
 /* Kills the spares, when there are so many; none of them is `but`. */
 static void hostile_kill_spares(pid_t zygote, uint32_t count, pid_t but)
 {
@@ -63,8 +25,8 @@ static void hostile_kill_spares(pid_t zygote, uint32_t count, pid_t but)
     uint32_t there;
     uint32_t killed = 0;
     do {
-        hostile_pause();
-        there = hostile_children(zygote, spares, 64);
+        w_pause();
+        there = w_children(zygote, spares, 64);
     } while (there < count + (but != 0 ? 1 : 0));
     for (uint32_t i = 0; i < there; i++) {
         if (spares[i] != but && kill(spares[i], SIGKILL) == 0)
@@ -76,7 +38,7 @@ static void hostile_kill_spares(pid_t zygote, uint32_t count, pid_t but)
 static void hostile_gone(pid_t pid)
 {
     while (kill(pid, 0) == 0)
-        hostile_pause();
+        w_pause();
 }
 
 /* ---- killed ---- */
@@ -134,7 +96,7 @@ static void killed_spares(void **unused)
 {
     world w;
     w_start(&w, 3);
-    pid_t zygote = hostile_zygote();
+    pid_t zygote = w_zygote();
     hostile_kill_spares(zygote, 3, 0);
     axo_ref ref = w_spawn(&w, 0);
     pid_t pid = w_pid(&w, ref);
@@ -144,6 +106,26 @@ static void killed_spares(void **unused)
         pid = w_pid(&w, ref);
     }
     assert_int_equal(w.failures, 5);
+    w_end(&w);
+}
+
+/* An actor is stopped while its job goes from a spare that has been killed to the next. */
+static void killed_and_stopped(void **unused)
+{
+    enum { HOSTILE_STOPS = 60 };
+    world w;
+    w_start(&w, 1);
+    pid_t zygote = w_zygote();
+    for (uint32_t i = 0; i < HOSTILE_STOPS; i++) {
+        pid_t spare = 0;
+        while (w_children(zygote, &spare, 1) == 0)
+            w_pause();
+        axo_ref ref = w_spawn(&w, 0);
+        (void)kill(spare, SIGKILL);
+        (void)usleep(i * 20);
+        assert_int_equal(axo_system_stop_actor(w.system, ref), AXO_OK);
+        W_UNTIL(&w, w.terminated == i + 1);
+    }
     w_end(&w);
 }
 
@@ -159,7 +141,7 @@ static void killed_zygote(void **unused)
         w_tell(&w, one, W_ADD, 2 * i);
         (void)w_pid(&w, one);
         (void)w_pid(&w, other);
-        assert_int_equal(kill(hostile_zygote(), SIGKILL), 0);
+        assert_int_equal(kill(w_zygote(), SIGKILL), 0);
         W_UNTIL(&w, w.failures == 2 * (i + 1)); /* both, and they start again */
         assert_int_equal(w.last.kind, AXO_FAILURE_CRASH);
         w_tell(&w, one, W_ADD, 2 * i + 1);
@@ -173,7 +155,7 @@ static void stopped_zygote(void **unused)
     world w;
     w_start(&w, 0);
     w.answer = AXO_STOP;
-    pid_t zygote = hostile_zygote();
+    pid_t zygote = w_zygote();
     axo_ref old = w_spawn(&w, 0);
     (void)w_pid(&w, old);
     assert_int_equal(kill(zygote, SIGSTOP), 0);
@@ -347,8 +329,8 @@ static void killed_host(void **unused)
     assert_int_equal(read(pair[0], &said, 1), 1);
     (void)close(pair[0]);
     pid_t zygote = 0;
-    assert_int_equal(hostile_children(host, &zygote, 1), 1);
-    uint32_t count = hostile_children(zygote, all, 64);
+    assert_int_equal(w_children(host, &zygote, 1), 1);
+    uint32_t count = w_children(zygote, all, 64);
     assert_true(count >= 2);
     assert_int_equal(kill(host, SIGKILL), 0);
     while (waitpid(-1, NULL, 0) > 0) { /* they are this process's now, and end */
@@ -364,7 +346,8 @@ int main(int argc, char **argv)
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(killed_host), /* before this process has had a system */
         cmocka_unit_test(killed_idle),       cmocka_unit_test(killed_at_work),
-        cmocka_unit_test(killed_spares),     cmocka_unit_test(killed_zygote),
+        cmocka_unit_test(killed_spares),     cmocka_unit_test(killed_and_stopped),
+        cmocka_unit_test(killed_zygote),
         cmocka_unit_test(stopped_zygote),    cmocka_unit_test(stopped_keeper),
         cmocka_unit_test(spoilt),            cmocka_unit_test(confined_syscalls),
         cmocka_unit_test(confined_files),    cmocka_unit_test(bounded_memory),

@@ -115,7 +115,8 @@ run-stress: $B/test/schedules/stress/hierarchy_test
 	  --workers $(or $(WORKERS),0) --mixed $(or $(MIXED),0)
 
 # ---- soak: load that goes on for long: make soak-waves SECONDS=60, soak-parks, soak-starts,
-# soak-restarts, soak-transfer BYTES=1073741824, soak-crashes, soak-crash-steps.
+# soak-restarts, soak-transfer BYTES=1073741824, soak-crashes, soak-crash-steps,
+# soak-processes.
 .PHONY: soak-waves soak-parks soak-starts soak-restarts soak-transfer
 SOAK := $B/test/schedules/soak/soak
 $(SOAK): $(patsubst %,$B/obj/test/schedules/soak/%.o,soak waves restarts) $B/libaxo.a
@@ -136,6 +137,11 @@ soak-transfer: $(SOAK)
 .PHONY: soak-crashes
 soak-crashes: $B/test/fault/crash_random_test
 	$QAXO_CRASHES=$(or $(COUNT),100000) $<
+
+# Actors in processes, and whatever may happen to them; COUNT worlds from SEED on.
+.PHONY: soak-processes
+soak-processes: $B/test/api/process_random_test
+	$QAXO_PROCESS_WORLDS=$(or $(COUNT),1000) AXO_SEED=$(or $(SEED),1) $<
 
 # A crash at each instruction of a callback, or at every so-manieth.
 .PHONY: soak-crash-steps

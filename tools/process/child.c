@@ -61,6 +61,7 @@ typedef struct child_state {
     bool leaving, stopping, stopped;
     bool reported;        /* it leaves for a failure of its own */
     bool short_of_memory; /* for the next message */
+    uint32_t turns;       /* of the system since the last one was given */
 } child_state;
 
 static child_state child;
@@ -86,7 +87,7 @@ static process_share *child_share(void)
 
 static void child_wake_host(void)
 {
-    if (atomic_exchange(&child_share()->host_sleeps, 0) != 0)
+    if (atomic_exchange(&child_share()->host_sleeps, 0) != 0) /* [S] */
         process_wake(child.wake_fd);
 }
 
@@ -118,7 +119,7 @@ static void child_write(const process_record *record, const void *bytes)
     (void)pthread_mutex_lock(&child.mutex);
     process_ring_answer answer = process_ring_write(&child.out, record, bytes);
     while (answer == PROCESS_RING_NONE) {
-        atomic_store(&child_share()->process_wants_room, 1);
+        (void)atomic_exchange(&child_share()->process_wants_room, 1); /* [S] */
         answer = process_ring_write(&child.out, record, bytes);
         if (answer != PROCESS_RING_NONE)
             break;
@@ -280,7 +281,11 @@ static axo_status child_receive(axo_ctx *ctx, void *state, const axo_message *me
         atomic_store(&child_share()->running, 0);
         return axo_fail(ctx, 0, "it is to leave");
     }
-    return child.cls->receive(ctx, state, message);
+    axo_status status = child.cls->receive(ctx, state, message);
+    if (atomic_load_explicit(&child.current, memory_order_relaxed) != 0 &&
+        process_ring_waits(&child.in)) /* the next one, when this one is handled; else the loop's */
+        (void)axo_send(ctx, child.feeder, 1, NULL, 0);
+    return status;
 }
 
 static axo_status child_pre_restart(axo_ctx *ctx, void *state, const axo_failure *unused,
@@ -421,7 +426,9 @@ static void child_handled(void *payload, void *user)
     child_message *message = user;
     (void)payload;
     uint64_t number = message->number;
-    (void)atomic_compare_exchange_strong(&child.current, &number, 0);
+    bool in_hand = atomic_compare_exchange_strong(&child.current, &number, 0);
+    if (child.stopped && in_hand) /* it came when the actor had ended */
+        atomic_store(&child_share()->running, 0);
     if (!child.stopped && !child.leaving) {
         process_record record = {.kind = PROCESS_HANDLED, .number = message->number};
         child_write(&record, NULL);
@@ -448,6 +455,7 @@ static bool child_give(axo_ctx *ctx, const process_record *record, const void *b
     child.given = message->bytes;
     child.current_tag = record->tag;
     child.current_from = record->from;
+    child.turns = 0;
     atomic_store(&child.current, record->number);
     atomic_fetch_add_explicit(&child_share()->progress, 1, memory_order_relaxed);
     atomic_store_explicit(&child_share()->running, record->number, memory_order_release);
@@ -457,14 +465,16 @@ static bool child_give(axo_ctx *ctx, const process_record *record, const void *b
     return true;
 }
 
-/* Messages come from an actor, since only an actor sends payloads of its own in another's name. */
+/* Messages come from an actor, since only an actor sends payloads of its own in another's name. It
+ * is told by the loop, and by the actor, which so goes from one message to the next while the loop
+ * stands still. */
 static axo_status child_feed(axo_ctx *ctx, void *state, const axo_message *unused)
 {
     process_record record;
     const void *bytes;
     (void)state;
     (void)unused;
-    if (child.leaving || child.stopping)
+    if (child.leaving || child.stopping || child.stopped || atomic_load(&child.current) != 0)
         return AXO_OK;
     if (process_ring_read(&child.in, &record, &bytes) == PROCESS_RING_OK &&
         !child_give(ctx, &record, bytes))
@@ -492,9 +502,9 @@ static void child_obey(void)
 
 /* The message in hand has been put aside, or is with others, if the system has nothing more to do;
  * if others never rest the actor has had its turn among them before long. */
-static void child_let_go(uint32_t turns)
+static void child_let_go(void)
 {
-    if (atomic_load(&child.current) != 0 && (child_rests() || turns > 4))
+    if (atomic_load(&child.current) != 0 && (child_rests() || child.turns > 4))
         atomic_store(&child.current, 0);
     if (atomic_load(&child.current) == 0)
         atomic_store_explicit(&child_share()->running, 0, memory_order_release);
@@ -523,7 +533,7 @@ static void child_sleep(void)
 {
     process_share *share = child_share();
     child_wake_host();
-    atomic_store(&share->process_sleeps, 1);
+    (void)atomic_exchange(&share->process_sleeps, 1); /* [S] */
     if (child_idles() && atomic_load(&share->ordered) == child.ordered)
         child_wait(child_timeout(), child.host_fd);
     atomic_store(&share->process_sleeps, 0);
@@ -541,17 +551,15 @@ static void child_ended(void)
 
 static _Noreturn void child_loop(void)
 {
-    for (uint32_t turns = 0;;) {
+    for (;;) {
         if (child_take_order())
             child_obey();
         if (atomic_load(&child.current) == 0 && process_ring_waits(&child.in) &&
-            !child.leaving && !child.stopping) {
+            !child.leaving && !child.stopping)
             (void)axo_system_send(child.system, child.feeder, 1, NULL, 0);
-            turns = 0;
-        }
         child_turn();
-        turns++;
-        child_let_go(turns);
+        child.turns++;
+        child_let_go();
         if (child.stopped && !child.leaving && child_rests())
             child_ended();
         if (child_rests() && child_idles())

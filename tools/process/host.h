@@ -161,7 +161,7 @@ int process_link_open(process_life *life, bool restarted);
 void process_link_hear(process_link *link);
 
 /* Kills the process, if it is not dead. */
-void process_link_kill(process_link *link);
+void process_link_kill(const process_link *link);
 
 void process_link_order(process_link *link, uint32_t what, const process_failure *failure);
 

@@ -81,8 +81,8 @@ static axo_status keeper_start(axo_ctx *ctx, keeper *me)
     process_link *link = me->life->link;
     if (link == NULL)
         return keeper_open(ctx, me);
-    process_link_hear(link);
     uint32_t state = atomic_load(&link->map.share->state);
+    process_link_hear(link); /* behind it: whose process it is has been said before it began */
     if (state == PROCESS_LIVE)
         return axo_send(ctx, me->life->self, PROCESS_UP, NULL, 0);
     if (state != PROCESS_STARTING)
@@ -128,15 +128,15 @@ static bool keeper_ended(axo_ctx *ctx, keeper *me)
 }
 
 /* The operating system ends what is killed; a zygote that has not said whom is left alone: it kills
- * the process when the sockets close. */
+ * the process when the sockets close. It may be another one than a moment ago: the job of one that
+ * dies before it has begun is given on. */
 static void keeper_kill(axo_ctx *ctx, keeper *me)
 {
-    process_link *link = me->life->link;
-    process_link_kill(link);
-    if (link->pid_fd < 0)
-        return;
-    while (!keeper_ended(ctx, me))
+    const process_link *link = me->life->link;
+    while (link->pid_fd >= 0 && !keeper_ended(ctx, me)) {
+        process_link_kill(link);
         keeper_poll(me->life);
+    }
 }
 
 static axo_status keeper_post_stop(axo_ctx *ctx, void *state)

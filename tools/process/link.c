@@ -131,7 +131,7 @@ void process_link_hear(process_link *link)
     }
 }
 
-void process_link_kill(process_link *link)
+void process_link_kill(const process_link *link)
 {
     if (link->pid_fd >= 0 && !link_pid_ended(link))
         (void)syscall(SYS_pidfd_send_signal, link->pid_fd, SIGKILL, NULL, 0U);
@@ -139,7 +139,7 @@ void process_link_kill(process_link *link)
 
 void process_link_wake(process_link *link)
 {
-    if (atomic_exchange(&link->map.share->process_sleeps, 0) != 0)
+    if (atomic_exchange(&link->map.share->process_sleeps, 0) != 0) /* [S] */
         process_wake(link->wake_fd);
 }
 
@@ -244,7 +244,6 @@ void process_link_drain(axo_ctx *ctx, process_life *life, uint32_t max)
             break;
         process_ring_done(&link->out);
     }
-    if (atomic_load(&link->map.share->process_wants_room) != 0 &&
-        atomic_exchange(&link->map.share->process_wants_room, 0) != 0)
+    if (atomic_exchange(&link->map.share->process_wants_room, 0) != 0) /* [S] */
         process_wake(link->wake_fd);
 }

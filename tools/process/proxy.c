@@ -284,16 +284,34 @@ static void proxy_write(process_life *life, process_link *link)
         process_link_wake(link);
 }
 
+static bool proxy_may_write(const proxy *me)
+{
+    return !me->over && !me->failing && !me->failed && !me->life->link->spoilt;
+}
+
+/* Whether there is something to read, or room for what is to be written. */
+static bool proxy_waits(const proxy *me)
+{
+    const process_life *life = me->life;
+    const process_kept *kept = process_queue_at(&life->window, life->next_number);
+    return process_link_waits(life->link) ||
+           (proxy_may_write(me) && kept != NULL &&
+            process_ring_has_room(&life->link->in, kept->size));
+}
+
 /* Comes back for what is left; without memory for that it is done now. */
 static void proxy_rest(axo_ctx *ctx, proxy *me, process_link *link)
 {
     const uint32_t again = PROXY_AGAIN;
-    atomic_store(&link->map.share->host_sleeps, 1);
-    while (!me->again && process_link_waits(link)) {
-        if (axo_send(ctx, me->life->self, PROCESS_LOOK, &again, sizeof again) == AXO_OK)
+    (void)atomic_exchange(&link->map.share->host_sleeps, 1); /* [S] */
+    while (!me->again && proxy_waits(me)) {
+        if (axo_send(ctx, me->life->self, PROCESS_LOOK, &again, sizeof again) == AXO_OK) {
             me->again = true;
-        else
-            process_link_drain(ctx, me->life, PROXY_RECORDS);
+            return;
+        }
+        process_link_drain(ctx, me->life, PROXY_RECORDS);
+        if (proxy_may_write(me))
+            proxy_write(me->life, link);
     }
 }
 
@@ -316,7 +334,6 @@ static void proxy_pump(axo_ctx *ctx, proxy *me)
     process_link *link = life->link;
     if (!me->up || me->failed)
         return;
-    process_link_hear(link);
     process_link_drain(ctx, life, PROXY_RECORDS);
     if (!me->under)
         proxy_let_go(ctx, life);

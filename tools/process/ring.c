@@ -16,13 +16,25 @@ void process_ring_init(process_ring *ring, process_indices *shared, unsigned cha
     *ring = (process_ring){.shared = shared, .data = data, .size = size};
 }
 
+/* Where the reader is; false: it has gone back, or beyond what is written. */
+static bool ring_reader(const process_ring *ring, uint64_t *read)
+{
+    *read = atomic_load_explicit(&ring->shared->read, memory_order_acquire); /* [R2] */
+    return *read - ring->there <= ring->here - ring->there;
+}
+
+bool process_ring_has_room(const process_ring *ring, size_t size)
+{
+    uint64_t read;
+    return ring_reader(ring, &read) && ring_bytes(size) <= ring->size - (ring->here - read);
+}
+
 process_ring_answer process_ring_write(process_ring *ring, const process_record *record,
                                        const void *bytes)
 {
-    uint64_t read = atomic_load_explicit(&ring->shared->read, memory_order_acquire); /* [R2] */
+    uint64_t read;
     assert(record->size <= process_ring_max(ring->size));
-    /* the reader has not gone back, nor beyond what is written */
-    if (read - ring->there > ring->here - ring->there)
+    if (!ring_reader(ring, &read))
         return PROCESS_RING_SPOILT;
     ring->there = read;
     uint64_t all = ring_bytes(record->size);
@@ -33,7 +45,7 @@ process_ring_answer process_ring_write(process_ring *ring, const process_record 
     if (record->size > 0)
         memcpy(at + PROCESS_RECORD_HEAD, bytes, record->size);
     ring->here += all;
-    atomic_store(&ring->shared->written, ring->here); /* [R1] */
+    atomic_store_explicit(&ring->shared->written, ring->here, memory_order_release); /* [R1] */
     return PROCESS_RING_OK;
 }
 
@@ -70,5 +82,5 @@ void process_ring_done(process_ring *ring)
 
 bool process_ring_waits(const process_ring *ring)
 {
-    return atomic_load_explicit(&ring->shared->written, memory_order_seq_cst) != ring->here;
+    return atomic_load_explicit(&ring->shared->written, memory_order_acquire) != ring->here;
 }

@@ -12,10 +12,11 @@
  *   I3  A header is read once, into memory of the reader's.
  *
  * Orders
- *   [R1] store seq_cst / load acquire, written   the record's bytes are there; seq_cst, since the
- *                                                writer looks next whether the reader sleeps, who
- *                                                says so first and then looks at `written`
+ *   [R1] store release / load acquire, written   the record's bytes are there
  *   [R2] store release / load acquire, read      the reader is done with them
+ *
+ * Whoever goes to sleep until there is a record, or room, says so in a word of its own and looks
+ * again; who has written or read takes that word back and wakes it: share.h, [S].
  */
 #ifndef PROCESS_RING_H
 #define PROCESS_RING_H
@@ -84,6 +85,10 @@ process_ring_answer process_ring_read(process_ring *ring, process_record *record
 
 /* Gives the record back that process_ring_read has found. */
 void process_ring_done(process_ring *ring);
+
+/* Writer: whether a record of so many bytes has room now; false also where the reader has spoilt
+ * its index. */
+bool process_ring_has_room(const process_ring *ring, size_t size);
 
 /* Reader: whether there is something to read; SPOILT counts. */
 bool process_ring_waits(const process_ring *ring);

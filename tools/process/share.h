@@ -76,7 +76,9 @@ typedef struct process_share {
     /* the host's */
     process_order orders[PROCESS_ORDERS];
     _Alignas(64) _Atomic uint32_t ordered; /* how many there were */
-    /* who sleeps, and is to be woken: set by the sleeper, taken back by whoever wakes it */
+    /* [S] who sleeps, and is to be woken: an exchange sets it, behind which the sleeper looks once
+     * more; an exchange takes it back, behind what the sleeper may wait for. The later one of the
+     * two sees the other and all that stands before it. */
     _Alignas(64) _Atomic uint32_t process_sleeps;
     _Alignas(64) _Atomic uint32_t host_sleeps;
     _Alignas(64) _Atomic uint32_t process_wants_room;

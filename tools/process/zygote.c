@@ -151,12 +151,13 @@ static void zygote_fill(zygote *z)
         spares++;
 }
 
-/* Tells the host whose process it is. A pidfd stays this process's, whatever its number becomes. */
-static void zygote_tell(const zygote_one *one)
+/* Tells the host whose process it is, before that can begin: nobody is taken for one that has died
+ * of a job that was given on. A pidfd stays this process's, whatever its number becomes. */
+static void zygote_tell(pid_t pid, int life)
 {
-    const process_news news = {.what = PROCESS_IS_THERE, .pid = one->pid};
-    int fd = (int)syscall(SYS_pidfd_open, one->pid, 0U);
-    (void)process_wire_send(one->life, &news, sizeof news, &fd, fd >= 0 ? 1 : 0);
+    const process_news news = {.what = PROCESS_IS_THERE, .pid = pid};
+    int fd = (int)syscall(SYS_pidfd_open, pid, 0U);
+    (void)process_wire_send(life, &news, sizeof news, &fd, fd >= 0 ? 1 : 0);
     zygote_close(&fd);
 }
 
@@ -169,12 +170,12 @@ static bool zygote_give(zygote *z, int share, int wake, int life)
         zygote_one *one = i < z->room ? &z->all[i] : zygote_fork(z);
         if (one == NULL || (i < z->room && !zygote_is_spare(one)))
             continue;
+        zygote_tell(one->pid, life);
         if (process_wire_send(one->socket, &job, sizeof job, fds, 2) != 0)
             continue; /* a spare that has died: its end comes up */
         one->share = share;
         one->wake = wake;
         one->life = life;
-        zygote_tell(one);
         return true;
     }
     return false;

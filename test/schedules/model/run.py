@@ -11,7 +11,7 @@
 # A model's first comment says what it is checked with, a line each:
 #   form small NAME -D...    a run that must end without an error; large: in --large only
 #   mutant NAME M_X words    with -DM_X the form NAME must end with an error
-# Its comments name what they model as "function file", the file in runtime/. A second comment has
+# Its comments name what they model as "function file", the file in runtime/ or tools/. A second comment has
 # the stamps: "stamp file:function hash", of the function's text without comments and white space.
 import argparse
 import concurrent.futures
@@ -85,11 +85,11 @@ class Model:
 
 def function_text(root, file, function):
     """The definition, without comments and white space; None: there is none."""
-    try:
-        with open(os.path.join(root, 'runtime', file)) as source:
-            text = COMMENT.sub(' ', source.read())
-    except OSError:
+    folder = next((one for one in ('runtime', 'tools') if os.path.isfile(os.path.join(root, one, file))), None)
+    if folder is None:
         return None
+    with open(os.path.join(root, folder, file)) as source:
+        text = COMMENT.sub(' ', source.read())
     start = re.compile(r'^[a-z_](?:[^\n;{}()]|\(\([a-z, _]*\)\))*\b' + re.escape(function) + r'\([^;{}]*?\)\s*\{', re.M)
     match = start.search(text)
     if match is None:
