@@ -125,12 +125,19 @@ static inline double bench_all_seconds(void)
     return (double)busy / 100.0; /* USER_HZ is 100 on every Linux ABI that matters here */
 }
 
+static inline double bench_seconds_of(const struct rusage *used)
+{
+    return (double)(used->ru_utime.tv_sec + used->ru_stime.tv_sec) +
+           (double)(used->ru_utime.tv_usec + used->ru_stime.tv_usec) / 1e6;
+}
+
 static inline void bench_mark(bench_usage_mark *mark)
 {
     struct rusage own;
     (void)getrusage(RUSAGE_SELF, &own); /* cannot fail with these arguments */
-    mark->own = (double)(own.ru_utime.tv_sec + own.ru_stime.tv_sec) +
-                (double)(own.ru_utime.tv_usec + own.ru_stime.tv_usec) / 1e6;
+    mark->own = bench_seconds_of(&own);
+    (void)getrusage(RUSAGE_CHILDREN, &own); /* those that have been waited for, and theirs */
+    mark->own += bench_seconds_of(&own);
     mark->all = bench_all_seconds();
     mark->wall_ns = clock_ns();
 }

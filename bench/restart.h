@@ -219,6 +219,7 @@ static axo_status victim_fail(axo_ctx *ctx, probe *shared)
             atomic_signal_fence(memory_order_relaxed); /* a loop in its own code */
         }
     case BY_FAIL:
+    case BY_KILL: /* not of this kind */
     case HOWS:
         break;
     }

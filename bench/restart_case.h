@@ -10,12 +10,12 @@
 
 typedef enum restart_mode { HOT, PACED, LOADED, MODES } restart_mode;
 typedef enum restart_how {
-    BY_STATUS, BY_FAIL, BY_THROW, BY_SEGV, BY_ABORT, BY_STUCK, HOWS
+    BY_STATUS, BY_FAIL, BY_THROW, BY_SEGV, BY_ABORT, BY_STUCK, BY_KILL, HOWS
 } restart_how;
 
 static const char *const restart_modes[MODES] = {"hot", "paced", "loaded"};
-static const char *const restart_hows[HOWS] = {"status", "fail",  "throw",
-                                               "segv",   "abort", "stuck"};
+static const char *const restart_hows[HOWS] = {"status", "fail",  "throw", "segv",
+                                               "abort",  "stuck", "kill"};
 
 /* Of the class that is stuck, the least there is. */
 #define RESTART_WATCHDOG_MS 1
@@ -72,7 +72,7 @@ static inline uint32_t restart_touched(const restart_case *what)
 /* Failures a second at a mode's own rate: fewer, if each touches many. */
 static inline double restart_rate(const restart_case *what)
 {
-    double most = what->mode == LOADED ? 10000.0 : 1000.0;
+    double most = what->mode == LOADED ? 10000.0 : what->how == BY_KILL ? 50.0 : 1000.0;
     double bearable = 500000.0 / (double)restart_touched(what);
     return bearable < most ? bearable : most;
 }

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "killed.h"
 #include "options.h"
 
 /* The values of a list, or the one that stands for none. */
@@ -37,6 +38,9 @@ static const suite_part suites[] = {
     {"reference", {"storm", "0,1,10"}},
     {"crashes", {"mode", "hot,paced,loaded", "how", "status,throw,segv,abort"}},
     {"crashes", {"mode", "hot", "how", "stuck"}},
+#ifdef BENCH_PROCESS
+    {"crashes", {"mode", "hot,paced", "how", "kill"}},
+#endif
     {"crashes", {"storm", "1", "how", "status,segv"}},
     {"quick", {"mode", "hot", "how", "status,fail,throw"}},
     {"quick", {"mode", "hot", "depth", "1,3", "children", "2", "family", "keep,remake"}},
@@ -95,6 +99,8 @@ static void storms_add(plan *own, const wishes *all)
         for (uint32_t h = 0; h < how.count; h++) {
             if (how.values[h] == BY_STUCK)
                 options_bad("--how: stuck is not for --storm: a loop waits for its watchdog");
+            if (how.values[h] == BY_KILL)
+                options_bad("--how: kill is not for --storm");
             for (uint32_t p = 0; p < all->storm.count; p++) {
                 plan_case one = {
                     .storm = true,
@@ -135,6 +141,18 @@ static plan_case case_of(const plan *own, const wishes *all, const double *side)
     return one;
 }
 
+/* A process that is killed stands alone. */
+static void check_kill(const restart_case *what)
+{
+    if (what->how != BY_KILL)
+        return;
+    if (!KILLED_THERE)
+        options_bad("--how: kill: built without libaxo-process");
+    if (what->mode == LOADED || what->depth > 1 || what->children > 0 || what->siblings > 0 ||
+        what->queue > 1)
+        options_bad("--how: kill is for --mode hot and paced, and for an actor that is alone");
+}
+
 static void restarts_add(plan *own, const wishes *all)
 {
     const list sides[SIDES] = {
@@ -156,6 +174,7 @@ static void restarts_add(plan *own, const wishes *all)
         plan_case one = case_of(own, all, values);
         const restart_case *what = &one.restart;
         bool below = what->depth > 1 || what->children > 0;
+        check_kill(what);
         if (restart_crashes(what->how) && below && !what->remake)
             options_bad("--how: a crash takes what is below it along: --family remake");
         case_add(own, &one);

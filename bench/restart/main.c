@@ -1,6 +1,7 @@
 /* main.c - axo-restart-bench: reads the options, takes the runs, writes what came out. */
 #include <signal.h>
 
+#include "killed.h"
 #include "measure.h"
 #include "report.h"
 
@@ -93,6 +94,7 @@ int main(int argc, char **argv)
     static plan what;
     static report all;
     clock_gauge gauge;
+    killed_main(argc, argv);
     plan_read(&what, argc, argv);
     if (what.list) {
         for (uint32_t i = 0; i < what.count; i++)

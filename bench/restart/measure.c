@@ -1,6 +1,7 @@
 /* measure.c - the runs of a case: one that tells how long, one with the recorder that tells why. */
 #include "measure.h"
 
+#include "killed.h"
 #include "restart.h"
 #include "storm.h"
 
@@ -13,6 +14,7 @@ typedef struct measure {
     probe timed;
     probe recorded;
     storm_sample storm;
+    killed_sample killed;
 } measure;
 
 static void measure_phases(case_result *out, const recorder *own)
@@ -97,6 +99,24 @@ static bool measure_restart(measure *own, const plan_case *what)
     return whole;
 }
 
+/* One run of processes that are killed, into which no recorder sees. false: cut short */
+static bool measure_killed(measure *own, const plan_case *what)
+{
+    killed_sample *found = &own->killed;
+    bool whole = killed_run(&what->restart, own->plan->workers, own->plan->warmup,
+                            own->plan->duration, own->cut, found);
+    case_result *out = &own->kept[found->foreign > BENCH_FOREIGN_MAX];
+    if (found->first.count == 0)
+        return whole;
+    result_times(out, "", &found->first);
+    result_figure(out, "restarts_per_s", false, (double)found->first.count / found->seconds);
+    if (what->restart.mode != HOT)
+        result_figure(out, "missed", true, (double)found->missed);
+    measure_common(out, found->peak_bytes, found->workers, &found->stats);
+    out->runs++;
+    return whole;
+}
+
 /* One run of a storm. false: cut short */
 static bool measure_storm(measure *own, const plan_case *what)
 {
@@ -146,7 +166,9 @@ void measure_case(const plan *own, const plan_case *what, const clock_gauge *gau
     while (whole && all->kept[0].runs < own->repeats && all->kept[1].runs < own->repeats) {
         measure_progress(all, what);
         bench_peak_reset();
-        whole = what->storm ? measure_storm(all, what) : measure_restart(all, what);
+        whole = what->storm                     ? measure_storm(all, what)
+                : what->restart.how == BY_KILL ? measure_killed(all, what)
+                                               : measure_restart(all, what);
     }
     if (own->progress && isatty(STDERR_FILENO) == 1)
         (void)fputs("\r\033[K", stderr);

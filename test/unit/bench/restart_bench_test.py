@@ -109,6 +109,9 @@ class Options(Case):
         (["--how", "signal"], "none of: status, fail, throw, segv, abort"),
         (["--how", "status,segv", "--depth", "2"], "a crash takes what is below it along"),
         (["--how", "abort", "--children", "1"], "a crash takes what is below it along"),
+        (["--how", "kill", "--children", "1"], "--how: kill"),
+        (["--how", "kill", "--mode", "loaded"], "--how: kill"),
+        (["--how", "kill", "--storm", "1"], "kill is not for --storm"),
         (["--scope", "none"], "--scope"),
         (["--family", "none"], "--family"),
         (["--storm", "51"], "--storm: \"51\" is no number from 0 to 50"),
@@ -357,6 +360,13 @@ class Restarts(Case):
                                "--children", "0,3", "--family", "remake", "--siblings", "2",
                                "--scope", "one,all", "--rate", "500", *ONCE):
             self.check_line(line, 1)
+
+    def test_processes_that_are_killed(self):
+        if "built without libaxo-process" in self.start("--how", "kill", "--list").stderr:
+            self.skipTest("built without libaxo-process")
+        for line in self.lines("--mode", "hot,paced", "--how", "kill", "--rate", "200", *ONCE):
+            self.check_line(line, 1)
+            self.assertNotIn("suspend_mean_ns", line["values"])
 
     def test_one_worker_a_deep_tree_and_a_long_queue(self):
         for line in self.lines("--workers", "1", "--depth", "40", "--children", "30", "--family",
