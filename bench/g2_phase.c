@@ -21,7 +21,8 @@ enum { WORK = 1 };
 typedef struct phase {
     uint64_t actors;
     uint64_t phases;
-    uint64_t work;  /* of G2 */
+    uint64_t work;
+    uint64_t part;  /* of G2 */
     uint64_t links; /* of what runs now */
     bool lent;
     bool many;
@@ -202,6 +203,7 @@ static const phase_row phase_rows[] = {
     {"G3o", false, false, false}, {"G2m", true, true, true},    {"G2om", false, true, true},
     {"G3m", true, true, false},   {"G3om", false, true, false},
 };
+#define PHASE_ROWS (sizeof phase_rows / sizeof *phase_rows)
 
 static void phase_measure(const bench_settings *settings, phase *shared, const phase_row *row)
 {
@@ -227,16 +229,19 @@ int main(int argc, char **argv)
     static phase own = {.actors = 10000, .phases = 100, .work = 1000};
     const bench_option options[] = {{"--actors", &own.actors, "actors, at most 1000000"},
                                     {"--phases", &own.phases, "phases of a run"},
-                                    {"--work", &own.work, BENCH_CHAIN_HELP}};
+                                    {"--work", &own.work, BENCH_CHAIN_HELP},
+                                    {"--part", &own.part, "1 to 8: only that row; 0: all"}};
     bench_settings settings;
     (void)argc;
-    bench_settings_read(&settings, argv, options, 3);
-    if (own.actors < 1 || own.actors > PHASE_ACTORS_MAX || own.phases < 1)
-        bench_usage(argv[0], options, 3);
+    bench_settings_read(&settings, argv, options, 4);
+    if (own.actors < 1 || own.actors > PHASE_ACTORS_MAX || own.phases < 1 || own.part > PHASE_ROWS)
+        bench_usage(argv[0], options, 4);
     own.refs = calloc(own.actors, sizeof *own.refs);
     bench_check(own.refs == NULL ? AXO_ENOMEM : AXO_OK, "references");
-    for (size_t i = 0; i < sizeof phase_rows / sizeof *phase_rows; i++)
-        phase_measure(&settings, &own, &phase_rows[i]);
+    for (size_t i = 0; i < PHASE_ROWS; i++) {
+        if (own.part == 0 || own.part == i + 1)
+            phase_measure(&settings, &own, &phase_rows[i]);
+    }
     free(own.refs);
     return 0;
 }
