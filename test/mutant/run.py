@@ -41,7 +41,8 @@ WALL_S = 240      # without a bug; with one, many times what it took without
 WALL_MIN_S = 20
 WALL_TIMES = 20
 INVARIANTS = 77
-COPIED = ("runtime", "include")
+COPIED = ("runtime", "include", "tools")  # where bugs are planted: all else of a copy is the tree's own
+INCLUDED = ("runtime", "include")
 NAMED = re.compile(r"invariant (\d+): ")
 VARIANTS = ("release", "debug", "hard", "asan", "tsan", "sim")
 FAILED = re.compile(rb"^  again: |^\[  FAILED  \] \S", re.MULTILINE)
@@ -343,7 +344,7 @@ def complaint(mutant, commands):
         variants = {kill[0] if kill[0] in commands else "debug" for kill in mutant.kills}
         files = {file for file, _, _ in mutant.edits if file.endswith((".c", ".h"))}
         for variant, file in sorted((variant, file) for variant in variants for file in files):
-            done = subprocess.run([*commands[variant], *(f"-I{tree}/{folder}" for folder in COPIED),
+            done = subprocess.run([*commands[variant], *(f"-I{tree}/{folder}" for folder in INCLUDED),
                                    "-iquote", os.path.dirname(file), os.path.join(tree, file)], cwd=ROOT, check=False, text=True,
                                   stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
             if done.returncode != 0:

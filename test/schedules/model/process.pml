@@ -21,8 +21,8 @@
  * mutant narrow M_SLEEPS_SILENT it sleeps, and does not wake the host
  */
 /* stamps: run.py --stamp writes them
- * stamp process/child.c:child_give 77c7cd4f9fda
- * stamp process/child.c:child_let_go 88c175ae42d7
+ * stamp process/child.c:child_give db54945d3d3c
+ * stamp process/child.c:child_let_go be7cf3250207
  * stamp process/child.c:child_sleep cc725f4e253a
  * stamp process/child.c:child_wait_for_room 629e47c20ce3
  * stamp process/child.c:child_wake_host 3fda50fa84b6
