@@ -31,7 +31,8 @@ static uint32_t chaos_answers_locked(const world *w, axo_ref from)
     return count;
 }
 
-/* Waits until an actor has answered: a question that it fails under is asked again. */
+/* Waits until an actor has answered: a question that it fails under is asked again, also one behind
+ * others that it has put aside, of which nobody is told that it has failed (proxy.c). */
 static void chaos_settle(chaos *it, axo_ref ref)
 {
     world *w = &it->w;
@@ -39,10 +40,10 @@ static void chaos_settle(chaos *it, axo_ref ref)
     while (answers == 0) {
         (void)pthread_mutex_lock(&w->mutex);
         uint32_t before = chaos_answers_locked(w, ref);
-        uint32_t failed = w->failed_answers;
+        uint32_t failures = w->failures;
         (void)pthread_mutex_unlock(&w->mutex);
         w_tell(w, ref, W_REPLY, 0);
-        W_UNTIL(w, chaos_answers_locked(w, ref) > before || w->failed_answers > failed);
+        W_UNTIL(w, chaos_answers_locked(w, ref) > before || w->failures > failures);
         (void)pthread_mutex_lock(&w->mutex);
         answers = chaos_answers_locked(w, ref) - before;
         (void)pthread_mutex_unlock(&w->mutex);
