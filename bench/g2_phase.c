@@ -21,8 +21,8 @@ enum { WORK = 1 };
 typedef struct phase {
     uint64_t actors;
     uint64_t phases;
-    uint64_t work;
-    uint64_t part;  /* of G2 */
+    uint64_t work;  /* of G2 */
+    uint64_t part;  /* the only row, from 1; 0: all */
     uint64_t links; /* of what runs now */
     bool lent;
     bool many;

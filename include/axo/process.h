@@ -24,7 +24,8 @@
  * ones too. The message that is handled when the process dies is the one that the instance has
  * failed under (quarantine, answer_failed); those behind it are handled by the next instance, in
  * order. None is handled twice, whoever restarts it; of a process that has spoilt what says so, the
- * oldest message counts as the one that it had in hand.
+ * oldest message counts as the one that it had in hand. Behind others that the process has put
+ * aside (axo_stash) it is dropped, and its sender is not told.
  *
  *   what fails                                kind (kinds of the table of supervision.h otherwise)
  *   a signal ends it                          CRASH, the signal

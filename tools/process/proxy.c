@@ -286,7 +286,7 @@ static void proxy_write(process_life *life, process_link *link)
 
 static bool proxy_may_write(const proxy *me)
 {
-    return !me->over && !me->failing && !me->failed && !me->life->link->spoilt;
+    return !me->over && !me->failing && !me->life->link->spoilt;
 }
 
 /* Whether there is something to read, or room for what is to be written. */
