@@ -45,21 +45,26 @@ static const axo_strategy restarts =
 
 typedef struct reader {
     axo_zygote *zygote;
+    axo_ref parser;
     uint32_t answers;
 } reader;
 
-static axo_status reader_construct(axo_ctx *ctx, void *state, const void *args)
+/* The next line goes behind the answer to the one before: a failure is told ahead of messages. */
+static axo_status reader_next(axo_ctx *ctx, const reader *me)
 {
     static const char *const lines[] = {"one two three", "%n", "four five"};
+    const char *line = lines[me->answers];
+    return axo_send(ctx, me->parser, PARSE, line, strlen(line) + 1);
+}
+
+static axo_status reader_construct(axo_ctx *ctx, void *state, const void *args)
+{
     reader *me = state;
-    axo_ref ref;
     memcpy(&me->zygote, args, sizeof(axo_zygote *));
     axo_process recipe = AXO_PROCESS(.zygote = me->zygote);
     axo_props props = AXO_PROPS(.cls = &parser, .name = "parser");
-    axo_status status = axo_process_spawn(ctx, &recipe, &props, &ref);
-    for (size_t i = 0; status == AXO_OK && i < 3; i++)
-        status = axo_send(ctx, ref, PARSE, lines[i], strlen(lines[i]) + 1);
-    return status;
+    axo_status status = axo_process_spawn(ctx, &recipe, &props, &me->parser);
+    return status == AXO_OK ? reader_next(ctx, me) : status;
 }
 
 static axo_status reader_receive(axo_ctx *ctx, void *state, const axo_message *message)
@@ -73,7 +78,7 @@ static axo_status reader_receive(axo_ctx *ctx, void *state, const axo_message *m
         return AXO_UNHANDLED;
     if (++me->answers == 3)
         return axo_system_shutdown(axo_system_of(ctx));
-    return AXO_OK;
+    return reader_next(ctx, me);
 }
 
 static const axo_class reader_class =
