@@ -4,10 +4,10 @@
 #   tools/proof.py ci|proof|soak [--only WORD] [--list | --goals] [--root folder]
 #
 # A step passes if its command does, within its seconds; its last "N passed, N failed" counts, else it
-# counts as one. Its output is in build/proof/NAME.log, and the end of a failed one is printed. Steps
-# print figures, `bar N is 12 / 0.5: words`; what they must be stands in test/bars.txt. A bar is short
-# if one of its figures is, and an error if it has none where the plan must fill it. The last line
-# is "N passed, N failed".
+# counts as one. Its output is in build/proof/NAME.log; the end of a failed one is printed, and its
+# last lines again behind the table. Steps print figures, `bar N is 12 / 0.5: words`; what they must
+# be stands in test/bars.txt. A bar is short if one of its figures is, and an error if it has none
+# where the plan must fill it. The last line is "N passed, N failed".
 import argparse
 import os
 import re
@@ -24,6 +24,7 @@ HOLDS = {">=": float.__ge__, "<=": float.__le__, "==": float.__eq__, "<": float.
 GOAL = re.compile(r"[a-z][\w-]*$")
 COUNTS = re.compile(r"^(\d+) passed, (\d+) failed(?:, \d+ skipped)?$")
 TAIL_LINES = 60
+AGAIN_LINES = 12        # the end of a failed step, said again behind the table
 PLANS = {"ci": ("ci", "short"), "proof": ("ci", "proof"), "soak": ("soak",)}
 FILLS = {"ci": ("ci",), "proof": ("ci", "proof"), "soak": ("soak",)}
 WALL_BAR = 34
@@ -39,6 +40,7 @@ class Step:
         self.passed = self.failed = 0
         self.took = 0.0
         self.bars = []
+        self.end = []
 
 
 def lines_of(path):
@@ -137,7 +139,8 @@ def run(step, root, folder, environment):
         for line in output[-TAIL_LINES:]:
             print(f"    | {line}")
         said = f"exit code {code}" if code is not None else f"not over after {step.seconds} s"
-        print(f"    failed: {said}; {os.path.relpath(path, root)}")
+        step.end = output[-AGAIN_LINES:] + [f"{said}; {os.path.relpath(path, root)}"]
+        print(f"    failed: {step.end[-1]}")
 
 
 def figures_of(text):
@@ -269,6 +272,9 @@ def close(steps, bars, reasons, seconds, options):
         print(f"error: a step has a figure for bar {number}, which is not in test/bars.txt")
     print(f"bars: {counts[True]} met, {counts[False]} short, {counts[None]} not judged in this plan; "
           f"{minutes:.1f} min")
+    for step in steps:
+        for line in step.end:
+            print(f"failed: {step.name}: {line}")
     passed = sum(step.passed for step in steps)
     failed = sum(step.failed for step in steps) + wrong
     print(f"{passed} passed, {failed} failed")

@@ -37,6 +37,7 @@ class Proof(unittest.TestCase):
         code, output = self.proof("a | ci | 9 | echo the reason; false\nb | ci | 9 | true\n", FREE)
         self.assertEqual((code, self.last(output)), (1, "1 passed, 1 failed"))
         self.assertIn("| the reason", output)
+        self.assertIn("failed: a: the reason\nfailed: a: exit code 1;", output.split("bars: ")[1])
 
     def test_a_step_that_says_failed_fails(self):
         code, output = self.proof("a | ci | 9 | echo 3 passed, 2 failed; exit 1\n", FREE)
