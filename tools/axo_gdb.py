@@ -141,7 +141,7 @@ class System:
         return follow(cell["extra"], "axo__extra")
 
     def bits(self, cell):
-        return number(cell["latest"]) << SLOT_BITS | int(cell["slot"])
+        return number(cell["self"]) >> SLOT_BITS << SLOT_BITS | int(cell["slot"])
 
     def find(self, bits):
         """The living cell of a reference; None."""
@@ -149,7 +149,7 @@ class System:
         if slot >= number(self.core["table"]["slots"]):
             return None
         cell = self.cell(slot)
-        return cell if number(cell["generation"]) == bits >> SLOT_BITS != 0 else None
+        return cell if number(cell["self"]) == bits else None
 
     def own_name(self, cell):
         extra = self.extra(cell)

@@ -92,7 +92,7 @@ AXO_STATIC_ASSERT(AXO_ARGS_MAX / 16 < 1 << 13, "a copy of args is counted in 13 
 
 /* Two cache lines, all that a leaf's messages touch: a sender touches the first, the runner both. A
  * cell has its slot for good, and the axo__cold of the same number. Fields that are fixed from
- * spawn on are published by the generation (table.h's [T3]). */
+ * spawn on are published by `self` (table.h's [T3]). */
 struct axo__cell {
     /* ---- senders write ---- */
     _Alignas(AXO__CACHE_LINE) axo__state state; /* the scheduling word and the user lane */
@@ -100,7 +100,8 @@ struct axo__cell {
     axo__directives directives;
     axo__mpsc_node inject_node; /* in use while INJECTED */
     axo__mpsc_node urgent_node; /* in use while URGENT_INJECTED */
-    axo__a32 generation;        /* of the living actor; 0: no actor lives in the slot */
+    axo__a64 self;              /* the actor's reference; of an actor that has ended, it leads to
+                                   another slot (AXO__SELF_ENDED) */
     /* ---- fixed from spawn on ---- */
     axo__slot_link parent;
     uint32_t lifetime : 2;      /* an axo_lifetime */
@@ -109,8 +110,7 @@ struct axo__cell {
     uint32_t guardian : 1;      /* the root is the parent */
     uint32_t timed : 1;         /* fixed: its messages are stamped when they are sent */
     uint32_t : 2;
-    uint32_t slot : 24;         /* fixed; a reference is these 24 bits and the next 32 */
-    axo__a32 latest;            /* generation of the living or the last actor; 0: there was none */
+    uint32_t slot : 24;         /* fixed */
 
     /* ---- runner ---- */
     _Alignas(AXO__CACHE_LINE) axo_receive_fn receive; /* top of the behaviour stack */
@@ -146,6 +146,25 @@ struct axo__cell {
 
 _Static_assert(AXO__BACKLOG_TURNS_MAX < 1 << 3, "`backlog_turns` has 3 bits");
 AXO_STATIC_ASSERT(sizeof(axo__cell) == (size_t)2 * AXO__CACHE_LINE, "two lines");
+
+#define AXO__SLOT_BITS 24
+#define AXO__SLOT_MASK ((UINT64_C(1) << AXO__SLOT_BITS) - 1)
+
+/* `self` of a cell without a living actor has the last one's generation, 0 if there was none, and
+ * this bit of the slot's number turned over: a reference that leads to the cell has the number, so
+ * none is equal to it. */
+#define AXO__SELF_ENDED UINT64_C(1)
+
+static inline bool axo__self_lives(const axo__cell *cell, uint64_t self)
+{
+    return ((self ^ cell->slot) & AXO__SELF_ENDED) == 0;
+}
+
+/* Whether the slot has a living actor, for its runner or whoever has the free cell. */
+static inline bool axo__cell_lives_owner(const axo__cell *cell)
+{
+    return axo__self_lives(cell, axo__a64_peek_owner(&cell->self));
+}
 
 /* The guardians' cells are the first ones, in the order of axo_guardian. */
 static inline bool axo__cell_is_system(const axo__cell *cell)

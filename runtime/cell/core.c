@@ -131,7 +131,7 @@ axo__cell *axo__local_take_cell(axo__local *local, axo_status *status)
         cell = local_take_more(local, status);
     if (axo__unlikely(cell == NULL))
         return NULL;
-    AXO_DEBUG_ASSERT(axo__a32_peek_owner(&cell->generation) == 0);
+    AXO_DEBUG_ASSERT(!axo__cell_lives_owner(cell));
     local->free = cell->free_next;
     axo__a64_bump_owner(&local->count.spawned); /* before the look: cell/limit.h */
     if (axo__unlikely(axo__limit_is_tight(&local->core->limit)))
@@ -160,7 +160,7 @@ static __attribute__((noinline)) void local_give_freed(axo__local *local)
  * lead to a later actor. */
 void axo__local_give_cell(axo__local *local, axo__cell *cell)
 {
-    AXO_DEBUG_ASSERT(axo__a32_peek_owner(&cell->generation) == 0);
+    AXO_DEBUG_ASSERT(!axo__cell_lives_owner(cell));
     AXO_DEBUG_ASSERT(axo__aptr_peek_owner(&cell->extra) == NULL);
     axo__a64_bump_owner(&local->count.freed);
     if (axo__table_is_spent(&local->core->table, cell))
@@ -175,7 +175,7 @@ void axo__local_give_cell(axo__local *local, axo__cell *cell)
  * handed over, so waiting for a longer list only makes it longer. */
 void axo__local_retire(axo__local *local, axo__cell *cell)
 {
-    AXO_DEBUG_ASSERT(axo__a32_peek_owner(&cell->generation) == 0);
+    AXO_DEBUG_ASSERT(!axo__cell_lives_owner(cell));
     AXO_DEBUG_ASSERT((axo__a64_peek_owner(&cell->state.word) & AXO__CLOSED) != 0);
     cell->retired.next = local->retired;
     local->retired = &cell->retired;

@@ -279,7 +279,7 @@ static inline axo__cell *axo__local_take_plain(axo__local *local)
     axo__cell *cell = local->free;
     if (axo__unlikely(cell == NULL))
         return NULL;
-    AXO_DEBUG_ASSERT(axo__a32_peek_owner(&cell->generation) == 0);
+    AXO_DEBUG_ASSERT(!axo__cell_lives_owner(cell));
     local->free = cell->free_next;
     axo__a64_bump_owner(&local->count.spawned); /* before the look: cell/limit.h */
     if (axo__likely(!axo__limit_is_tight(&local->core->limit)))

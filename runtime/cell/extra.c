@@ -44,7 +44,7 @@ axo__family *axo__family_take(axo__local *local, axo__cell *cell)
 
 axo__child_record *axo__child_record_take(axo__local *local, axo__cell *cell)
 {
-    AXO_DEBUG_ASSERT(axo__a32_peek_owner(&cell->generation) == 0);
+    AXO_DEBUG_ASSERT(!axo__cell_lives_owner(cell));
     axo__extra *extra = axo__extra_take(local, cell);
     if (extra == NULL)
         return NULL;

@@ -191,9 +191,9 @@ static inline void axo__state_init(axo__state *state, uint32_t suspends)
     axo__state_word(state, AXO__RUNNING);
 }
 
-/* Init and birth in one, behind the counts and the generation and without a read-modify-write: the
+/* Init and birth in one, behind the counts and the reference and without a read-modify-write: the
  * parent's runner knows the child already, and no other thread has the reference. One that walks
- * the table may see the generation before this word (axo__cell_lives). The caller pushes an entry;
+ * the table may see the reference before this word (axo__cell_lives). The caller pushes an entry;
  * a stale one may lead a worker to the child as soon as this is done. */
 static inline void axo__state_born(axo__state *state)
 {

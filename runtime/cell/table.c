@@ -46,7 +46,7 @@ void axo__table_fini(axo__table *table)
 /* Under the mutex: puts a list of cells on top. */
 static void table_put(axo__table *table, uint32_t home, axo__cell *first)
 {
-    AXO_DEBUG_ASSERT(axo__a32_peek_owner(&first->generation) == 0 && home < AXO__GRACE_HOMES);
+    AXO_DEBUG_ASSERT(!axo__cell_lives_owner(first) && home < AXO__GRACE_HOMES);
     first->free_list = table->free[home];
     table->free[home] = first;
 }
@@ -85,6 +85,7 @@ static axo_status table_grow(axo__table *table, uint32_t home)
     for (uint32_t i = AXO__TABLE_CHUNK; i-- > 0;) {
         chunk[i].slot = (slots + i) & AXO__SLOT_MASK;
         chunk[i].timed = table->timed;
+        axo__a64_store_relaxed(&chunk[i].self, chunk[i].slot ^ AXO__SELF_ENDED);
         axo__a64_store_relaxed(&chunk[i].state.word, AXO__CLOSED);
     }
     uint32_t made = AXO__TABLE_CHUNK;
@@ -120,42 +121,47 @@ void axo__table_give(axo__table *table, uint32_t home, axo__cell *first)
     axo__os_mutex_unlock(&table->mutex);
 }
 
+/* The generation of the living or the last actor; 0: there was none. */
+static uint32_t table_generation(const axo__cell *cell)
+{
+    return (uint32_t)(axo__a64_load_relaxed(&cell->self) >> AXO__SLOT_BITS);
+}
+
 bool axo__table_is_spent(const axo__table *table, const axo__cell *cell)
 {
-    return axo__a32_load_relaxed(&cell->latest) == table->lives.last;
+    return table_generation(cell) == table->lives.last;
 }
 
-/* `latest` is stored first and stays when the life ends: axo__cell_ref and axo__table_knows read it
- * afterwards. The store [T3] of the generation comes last and publishes every field of the newborn
- * to axo__table_find [T4]. Until then a stale entry claims nothing. */
+/* The store [T3] comes last and publishes every field of the newborn to axo__table_find [T4]. Until
+ * then a stale entry claims nothing. */
 void axo__table_begin(axo__table *table, axo__cell *cell)
 {
-    uint32_t latest = axo__a32_load_relaxed(&cell->latest);
+    uint32_t latest = table_generation(cell);
     AXO_ASSERT(latest != table->lives.last);
-    uint32_t generation = latest != 0 ? axo__lives_next(&table->lives, latest)
+    uint64_t generation = latest != 0 ? axo__lives_next(&table->lives, latest)
                                       : axo__lives_first(&table->lives, cell->slot);
-    AXO_DEBUG_ASSERT(generation != 0 && axo__a32_peek_owner(&cell->generation) == 0);
+    AXO_DEBUG_ASSERT(generation != 0 && !axo__cell_lives_owner(cell));
     AXO_DEBUG_ASSERT((axo__a64_load_relaxed(&cell->state.word) &
                       (AXO__RUNNING | AXO__CLOSED)) != 0);
-    axo__a32_store_relaxed(&cell->latest, generation);
-    axo__a32_store_release(&cell->generation, generation); /* [T3] */
+    axo__a64_store_release(&cell->self, generation << AXO__SLOT_BITS | cell->slot); /* [T3] */
 }
 
-/* A sender that loads the generation afterwards finds 0. One that loaded it before may still push;
- * axo__gone_expire drains what it pushes. */
+/* A sender that loads `self` afterwards finds nobody. One that loaded it before may still push;
+ * axo__gone_expire drains what it pushes. The generation stays: axo__cell_ref and axo__table_knows
+ * read it. */
 void axo__table_end(axo__cell *cell)
 {
-    AXO_DEBUG_ASSERT(axo__a32_peek_owner(&cell->generation) != 0);
-    axo__a32_store_release(&cell->generation, 0); /* [T3] */
+    AXO_DEBUG_ASSERT(axo__cell_lives_owner(cell));
+    uint64_t self = axo__a64_peek_owner(&cell->self);
+    axo__a64_store_release(&cell->self, self ^ AXO__SELF_ENDED); /* [T3] */
 }
 
-/* A birth in the same slot may write the cell's other fields meanwhile, so only `latest` is
- * read. */
+/* A birth in the same slot may write the cell's other fields meanwhile, so only `self` is read. */
 bool axo__table_knows(const axo__table *table, axo_ref ref)
 {
     uint32_t slot = (uint32_t)(ref.bits & AXO__SLOT_MASK);
     const axo__cell *cell = axo__table_at(table, slot);
     return cell != NULL &&
-           axo__lives_has_been(&table->lives, slot, axo__a32_load_relaxed(&cell->latest),
+           axo__lives_has_been(&table->lives, slot, table_generation(cell),
                                ref.bits >> AXO__SLOT_BITS);
 }

@@ -2,8 +2,9 @@
  *
  * A reference is generation << 24 | slot; the upper 8 bits are kept for a node. Generations come
  * from a secret of this system (lives.h), so a reference of another system is stale here, and no
- * program can make a reference from the ones it has. The cell's generation is 0 while no actor
- * lives in the slot. A slot whose generations are spent is retired. Nothing but looking a reference
+ * program can make a reference from the ones it has. A cell has its actor's reference in one word,
+ * so a look-up is one comparison; while no actor lives in the slot, the word is no reference that
+ * leads there. A slot whose generations are spent is retired. Nothing but looking a reference
  * up may depend on a generation: where an order or a choice is made, it is made by slots (D18).
  *
  * A thread may read a cell that it has found although the actor ends meanwhile: cells are
@@ -17,9 +18,9 @@
  *   [T1] store release, chunk        publishes the cells, and then their number; pairs with [T2]
  *   [T2] load acquire, chunk         a thread that reads the new number, or the pointer, finds the
  *                                    cells of the shelf made
- *   [T3] store release, generation   a newborn's fields, or the end of a life; pairs with [T4]
- *   [T4] load acquire, generation    a thread that finds the generation of its reference finds the
- *                                    newborn's fields written
+ *   [T3] store release, self         a newborn's fields, or the end of a life; pairs with [T4]
+ *   [T4] load acquire, self          a thread that finds its reference finds the newborn's fields
+ *                                    written
  */
 #ifndef AXO__CELL_TABLE_H
 #define AXO__CELL_TABLE_H
@@ -28,8 +29,6 @@
 #include "cell/cell.h"
 #include "cell/lives.h"
 
-#define AXO__SLOT_BITS 24
-#define AXO__SLOT_MASK ((UINT64_C(1) << AXO__SLOT_BITS) - 1)
 #define AXO__TABLE_CHUNK (1u << AXO__TABLE_CHUNK_SHIFT)
 
 AXO_STATIC_ASSERT(AXO__SLOT_MASK < AXO__LINK_MASK, "a link is a slot and one");
@@ -98,14 +97,19 @@ static inline axo__cell *axo__table_at(const axo__table *table, uint32_t slot)
     return axo__table_in(table, slot);
 }
 
-/* For who walks the table: whether an actor lives in the slot. A generation that is not 0 brings
- * the newborn's parent and name with it ([T3], [T4]). A plain newborn has it before its word, which
+/* Whether an actor lives in the slot: then its parent and name have come with its reference ([T3],
+ * [T4]). */
+static inline bool axo__cell_has_life(const axo__cell *cell)
+{
+    return axo__self_lives(cell, axo__a64_load_acquire(&cell->self)); /* [T4] */
+}
+
+/* The same for who walks the table. A plain newborn has its reference before its word, which
  * is closed until then as the slot's former life has left it (axo__state_born): nobody is told of
  * that one yet, since what is pushed onto the word would be overwritten. */
 static inline bool axo__cell_lives(const axo__cell *cell)
 {
-    return axo__a32_load_acquire(&cell->generation) != 0 && /* [T4] */
-           (axo__state_look(&cell->state) & AXO__CLOSED) == 0;
+    return axo__cell_has_life(cell) && (axo__state_look(&cell->state) & AXO__CLOSED) == 0;
 }
 
 /* The shelf begins with its first cell, so the slot's number leads to it without a load of the
@@ -157,7 +161,7 @@ static inline axo__cell *axo__cell_next(const axo__cell *cell)
 }
 
 /* The living cell of a reference; NULL: stale, forged or none. The load [T4] pairs with
- * axo__table_begin's store [T3]: a thread that finds the generation finds the fields of that life.
+ * axo__table_begin's store [T3]: a thread that finds the reference finds the fields of that life.
  * The actor may end at once; the cell stays readable until the caller's grace period or door
  * ends. */
 static inline axo__cell *axo__table_find(const axo__table *table, axo_ref ref)
@@ -165,8 +169,7 @@ static inline axo__cell *axo__table_find(const axo__table *table, axo_ref ref)
     axo__cell *cell = axo__table_at(table, (uint32_t)(ref.bits & AXO__SLOT_MASK));
     if (cell == NULL)
         return NULL;
-    uint64_t generation = axo__a32_load_acquire(&cell->generation); /* [T4] */
-    return generation != 0 && generation == ref.bits >> AXO__SLOT_BITS ? cell : NULL;
+    return axo__a64_load_acquire(&cell->self) == ref.bits ? cell : NULL; /* [T4] */
 }
 
 /* Whether this system has ever given the reference. */
@@ -187,22 +190,15 @@ bool axo__table_is_spent(const axo__table *table, const axo__cell *cell);
 static inline axo_ref axo__cell_ref(const axo__cell *cell)
 {
     AXO_DEBUG_ASSERT(cell != NULL);
-    uint64_t generation = axo__a32_load_relaxed(&cell->latest);
-    return (axo_ref){.bits = generation << AXO__SLOT_BITS | cell->slot};
+    uint64_t generation = axo__a64_load_relaxed(&cell->self) & ~AXO__SLOT_MASK;
+    return (axo_ref){.bits = generation | cell->slot};
 }
 
-/* The reference of the actor that this thread runs, in one load: nobody writes its fields. */
+/* The reference of an actor that this thread runs, or has just made, and that lives. */
 static inline axo_ref axo__cell_own_ref(const axo__cell *cell)
 {
-    uint64_t fields;
-    AXO_DEBUG_ASSERT(axo__state_is_running(&cell->state));
-    if (__BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__)
-        return axo__cell_ref(cell);
-    memcpy(&fields, (const char *)cell + offsetof(axo__cell, latest) - sizeof(uint32_t),
-           sizeof fields);
-    axo_ref ref = {.bits = fields >> (32 - AXO__SLOT_BITS)};
-    AXO_DEBUG_ASSERT(ref.bits == axo__cell_ref(cell).bits);
-    return ref;
+    AXO_DEBUG_ASSERT(axo__cell_lives_owner(cell));
+    return (axo_ref){.bits = axo__a64_load_relaxed(&cell->self)};
 }
 
 #endif

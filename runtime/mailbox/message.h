@@ -73,8 +73,8 @@ typedef struct axo__injected {
 typedef struct axo__message {
     axo__mpsc_node node; /* first: the lane's link */
     axo_message pub;     /* what the receiver sees */
-    uint32_t flags;
     uint32_t block; /* bytes of the whole block */
+    uint32_t flags;
     union {
         axo_payload_free destroy; /* OWNED */
         uint32_t instance;        /* BOUND, and not BEHIND */
@@ -84,12 +84,21 @@ typedef struct axo__message {
 } axo__message;
 AXO_STATIC_ASSERT(offsetof(axo__message, node) == 0, "a node leads to its message");
 AXO_STATIC_ASSERT(sizeof(axo__message) == 48, "no word for what few have");
+AXO_STATIC_ASSERT(offsetof(axo__message, block) + 4 == offsetof(axo__message, flags), "one store");
 
 /* What follows a draft that owns its payload: such a draft's receiver may be bound later. */
 typedef struct axo__message_behind {
     void *user; /* first: destroy's second argument */
     uint32_t instance;
 } axo__message_behind;
+
+/* `block`, and no flags: one store, which compilers do not make of two for a constant. */
+static inline void axo__message_plain(axo__message *message, uint32_t block)
+{
+    bool first = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__;
+    uint64_t both = first ? block : (uint64_t)block << 32;
+    memcpy((char *)message + offsetof(axo__message, block), &both, sizeof both);
+}
 
 static inline void axo__message_fill(axo__message *message, uint32_t tag, axo_ref sender,
                                      size_t size)
@@ -98,8 +107,7 @@ static inline void axo__message_fill(axo__message *message, uint32_t tag, axo_re
     message->pub.size = (uint32_t)size;
     message->pub.sender = sender;
     message->pub.payload = size > 0 ? (void *)(message + 1) : NULL;
-    message->flags = 0;
-    message->block = (uint32_t)(sizeof *message + size);
+    axo__message_plain(message, (uint32_t)(sizeof *message + size));
 }
 
 /* Makes an envelope with room for `size` bytes of payload; NULL: no memory. pub.payload points at

@@ -133,7 +133,7 @@ static inline void axo__pool_free(axo__cache *cache, void *memory, size_t size)
     block->next = cache->free[index];
     cache->free[index] = block;
     AXO_POISON((char *)block + sizeof *block, axo__pool_sizes[index] - sizeof *block);
-    if (axo__unlikely(--cache->room[index] <= 0))
+    if (axo__unlikely(--cache->room[index] < 0))
         axo__pool_spill(cache, index);
 }
 
@@ -161,7 +161,7 @@ static inline void axo__pool_free_line(axo__cache *cache, void *memory, size_t s
     block->next = cache->free[AXO__POOL_LINE_CLASS];
     cache->free[AXO__POOL_LINE_CLASS] = block;
     AXO_POISON((char *)block + sizeof *block, AXO__CACHE_LINE - sizeof *block);
-    if (axo__unlikely(--cache->room[AXO__POOL_LINE_CLASS] <= 0))
+    if (axo__unlikely(--cache->room[AXO__POOL_LINE_CLASS] < 0))
         axo__pool_spill(cache, AXO__POOL_LINE_CLASS);
 }
 

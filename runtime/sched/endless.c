@@ -243,7 +243,7 @@ static void endless_send(axo__trap *trap)
 static int64_t endless_limit(const axo__worker *worker)
 {
     const axo__cell *cell = axo__aptr_load_relaxed(&worker->running);
-    if (cell == NULL || axo__a32_load_acquire(&cell->generation) == 0) /* [T4] */
+    if (cell == NULL || !axo__cell_has_life(cell)) /* [T4] */
         return 0;
     return (int64_t)axo__cell_class(cell)->watchdog_ms * 1000000;
 }

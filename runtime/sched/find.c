@@ -127,7 +127,8 @@ static axo__cell *find_from_queue(axo__worker *worker, axo__runq *queue)
  * wakes one more: so a burst from outside wakes workers one after the other, each by the last. A
  * pusher that has seen the first thread of an elastic pool start relies on it, whichever injector
  * that thread takes its first cell from. */
-static axo__cell *find_from_inject_slow(axo__worker *worker, axo__inject *inject, uint64_t bit)
+static __attribute__((noinline)) axo__cell *find_from_inject_slow(axo__worker *worker,
+                                                                 axo__inject *inject, uint64_t bit)
 {
     axo__sched *sched = worker->sched;
     axo__mpsc_node *node = NULL;
@@ -211,7 +212,7 @@ static void find_refill_overrun(axo__worker *worker)
 
 /* An overrun cell. Each of its messages may take long, so the clock is read after each; the reading
  * here is the start of the turn, by which find_clock_shares judges it. */
-static axo__cell *find_from_overrun(axo__worker *worker)
+static __attribute__((noinline)) axo__cell *find_from_overrun(axo__worker *worker)
 {
     axo__inject *more = &worker->sched->overrun;
     axo__cell *cell = find_from_queue(worker, &worker->overrun);
@@ -231,7 +232,7 @@ static axo__cell *find_from_overrun(axo__worker *worker)
 }
 
 /* A follower. The reading here is the start of the turn, by which axo__follow_push judges it. */
-static axo__cell *find_from_followers(axo__worker *worker)
+static __attribute__((noinline)) axo__cell *find_from_followers(axo__worker *worker)
 {
     axo__cell *cell = axo__follow_take(worker, worker);
     if (cell == NULL)
@@ -285,31 +286,31 @@ axo__cell *axo__worker_find_urgent(axo__worker *worker)
     return cell;
 }
 
-/* Places 3 to 9. Each AXO__INJECT_TURNS turns the injector goes first, and behind it, or every
- * second time before it, an overrun cell or a follower that has waited for long; after
- * AXO__NEWBORN_RUNS_MAX newborns in a row places 4 to 6 go first. */
-static axo__cell *find_ready(axo__worker *worker)
+/* What goes first each AXO__INJECT_TURNS turns: the injector, and behind it, or every second time
+ * before it, an overrun cell or a follower that has waited for long. */
+static inline axo__cell *find_first(axo__worker *worker)
+{
+    uint64_t turn = axo__worker_turn(worker);
+    if (axo__likely(turn - worker->inject_turn < AXO__INJECT_TURNS))
+        return NULL;
+    worker->inject_turn = turn;
+    bool late = (worker->attention & AXO__LOOK_LATE) != 0;
+    worker->late_first = late && !worker->late_first;
+    axo__cell *cell = worker->late_first ? find_late(worker) : NULL;
+    if (cell != NULL)
+        worker->late_turn = turn + 1;
+    if (cell == NULL)
+        cell = find_from_inject(worker, &worker->sched->inject, AXO__INJECTED);
+    if (cell == NULL && late)
+        cell = find_late(worker);
+    return cell;
+}
+
+/* Places 4 to 9; `others_first`: newborns, place 3, have gone first for long enough. */
+static __attribute__((noinline)) axo__cell *find_others(axo__worker *worker, bool others_first)
 {
     axo__sched *sched = worker->sched;
-    uint64_t turn = axo__worker_turn(worker);
     axo__cell *cell;
-    if (axo__unlikely(turn - worker->inject_turn >= AXO__INJECT_TURNS)) {
-        worker->inject_turn = turn;
-        bool late = (worker->attention & AXO__LOOK_LATE) != 0;
-        worker->late_first = late && !worker->late_first;
-        cell = worker->late_first ? find_late(worker) : NULL;
-        if (cell != NULL)
-            worker->late_turn = turn + 1;
-        if (cell == NULL)
-            cell = find_from_inject(worker, &sched->inject, AXO__INJECTED);
-        if (cell == NULL && late)
-            cell = find_late(worker);
-        if (cell != NULL)
-            return cell;
-    }
-    bool others_first = worker->newborn_runs >= AXO__NEWBORN_RUNS_MAX;
-    if (!others_first && (cell = find_from_newborns(worker)) != NULL)
-        return cell;
     worker->newborn_runs = 0;
     if (axo__newborn_is_empty_owner(worker))
         worker->attention &= ~(uint32_t)AXO__LOOK_NEWBORN;
@@ -328,6 +329,18 @@ static axo__cell *find_ready(axo__worker *worker)
     if (axo__unlikely(cell == NULL && axo__follow_has_any(worker)))
         cell = find_from_followers(worker);
     return cell;
+}
+
+/* Places 3 to 9. After AXO__NEWBORN_RUNS_MAX newborns in a row places 4 to 6 go first. */
+static axo__cell *find_ready(axo__worker *worker)
+{
+    axo__cell *cell = find_first(worker);
+    if (axo__unlikely(cell != NULL))
+        return cell;
+    bool others_first = worker->newborn_runs >= AXO__NEWBORN_RUNS_MAX;
+    if (!others_first && (cell = find_from_newborns(worker)) != NULL)
+        return cell;
+    return find_others(worker, others_first);
 }
 
 /* So many urgent cells in a row are a storm: the second half of them is measured. */

@@ -74,7 +74,7 @@ static axo__keyed_timers *keyed_timer_take(axo__worker *worker, axo__cell *cell)
  * one step of a worker. A timer that is still in a wheel is disarmed here. */
 void axo__keyed_timer_free(axo__local *local, axo__cell *cell)
 {
-    AXO_DEBUG_ASSERT(axo__a32_peek_owner(&cell->generation) == 0);
+    AXO_DEBUG_ASSERT(!axo__cell_lives_owner(cell));
     axo__keyed_timers *keyed = keyed_timer_at(cell);
     if (keyed == NULL)
         return;

@@ -154,7 +154,7 @@ static void longest_keep(const longest_walk *walk, const axo__cell *cell, uint64
 static uint64_t longest_cell(const longest_walk *walk, axo__cell *cell)
 {
     uint64_t count = 0;
-    if (axo__a32_load_acquire(&cell->generation) == 0) /* [T4] */
+    if (!axo__cell_has_life(cell)) /* [T4] */
         return 0;
     uint64_t word = axo__state_look(&cell->state);
     if ((word & AXO__RUNNING) == 0 && !axo__state_has(word))

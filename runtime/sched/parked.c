@@ -151,14 +151,14 @@ void axo__parked_undo(axo__worker *worker, axo__cell *cell)
     parked_go_on(worker, cell);
 }
 
-/* The cell can still be found (the assertion on its generation), so a receiver that returns a
+/* The cell can still be found (the assertion that it lives), so a receiver that returns a
  * record now pushes it to this cell's system lane, where axo__parked_closed frees it. A record that
  * is still in a line is taken out of it here, and the mailbox takes its messages in whatever the
  * bound: each accepted message arrives or is a dead letter (D7). */
 void axo__parked_end(axo__worker *worker, axo__cell *cell)
 {
     AXO_DEBUG_ASSERT(axo__worker_is_in(worker, cell));
-    AXO_DEBUG_ASSERT(axo__a32_peek_owner(&cell->generation) != 0);
+    AXO_DEBUG_ASSERT(axo__cell_lives_owner(cell));
     axo__parked *parked;
     while ((parked = parked_first(cell)) != NULL) {
         axo__cell_extra(cell)->parked = parked->next;

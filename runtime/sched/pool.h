@@ -308,7 +308,7 @@ struct axo__worker {
     axo__a64 idled;         /* how often it has become idle; [Z1] in quiesce.h */
     axo__a32 fence;         /* (6) of the parking protocol */
     axo__aptr running;      /* the cell of the turn */
-    axo__a64 running_tag;   /* 1 << 32 | tag while in receive */
+    axo__a64 running_tag;   /* tag + 1 while in receive, else 0 */
     axo__a64 since;         /* last reading of the operating system's clock ... */
     axo__a64 since_moves;   /* ... and axo__worker_moves of then */
     axo__a64 rest;          /* how long it has slept (rest.h) */
@@ -361,6 +361,7 @@ struct axo__sched {
     uint32_t worker_count;
     uint32_t spare_count;
     uint32_t quantum;              /* messages of a turn */
+    uint32_t quantum_rest;         /* of those, behind the first one */
     uint32_t backlog_turns_max;    /* how often the quantum may be doubled for a cell */
     uint32_t turns;                /* in a step, at most */
     int64_t quantum_ns;            /* AXO__QUANTUM_NEVER: time ends no turn */
@@ -567,8 +568,23 @@ static inline void axo__worker_idles(axo__worker *worker)
     axo__a64_store_release(&worker->idled, axo__a64_peek_owner(&worker->idled) + 1); /* [Z1] */
 }
 
-/* Whether a worker of the cell's pool says that it is in the cell, with the tag of which message
- * (0: none) and since about when. The turn may end between two of these loads, so the answer is
+/* Whether outside threads wait for so few entries that a turn is worth cutting short. One look at
+ * `outside` says of most turns that there are none. */
+static inline bool axo__sched_has_few(const axo__sched *sched)
+{
+    return axo__unlikely(axo__a64_load_relaxed(&sched->outside) != 0) &&
+           axo__inject_few_any(&sched->inject);
+}
+
+/* What a worker's `running_tag` says: 1 and the tag of the message that it is in; 0: in none. */
+static inline uint32_t axo__running_tag(uint64_t told, uint32_t *tag)
+{
+    *tag = told != 0 ? (uint32_t)(told - 1) : 0;
+    return told != 0;
+}
+
+/* Whether a worker of the cell's pool says that it is in the cell, with its `running_tag`
+ * and since about when. The turn may end between two of these loads, so the answer is
  * only about now. The caller has found the cell in a step of a worker or under a door, and the pool
  * stays as long as that lasts. */
 bool axo__sched_running(const axo__cell *cell, uint64_t *tag, int64_t *since);

@@ -4,8 +4,7 @@
  * lane and the directives first and then messages, until the quantum is spent or the cell has no
  * more; axo__state_finish releases the cell, or says that work has come up, and the turn goes on; a
  * cell with messages left goes back into a queue. run_turns does that for several cells in a row
- * under one unwind point, so that a step sets it only once. Turns of plain messages, which most
- * are, have a short loop of their own, run_plain.
+ * under one unwind point. Turns of plain messages, which most are, have a loop of their own.
  * A failure is no return path of its own: a status, axo_fail and a throw all arrive in run_outcome,
  * which fills `pending` and hands the message to super/ by ops->fail.
  */
@@ -196,10 +195,9 @@ static void run_message(axo__worker *worker, axo__cell *cell, axo__message *mess
     }
     worker->message = message;
     worker->site = AXO_SITE_RECEIVE;
-    uint64_t running = UINT64_C(1) << 32 | message->pub.tag;
-    axo__a64_store_relaxed(&worker->running_tag, running);
+    axo__a64_store_relaxed(&worker->running_tag, UINT64_C(1) + message->pub.tag);
     axo__trace(&worker->local, cell, AXO_EV_RECEIVE, message->pub.tag);
-    AXO__PROBE3(receive, cell, &message->pub, (uint32_t)running);
+    AXO__PROBE3(receive, cell, &message->pub, message->pub.tag);
     AXO_CALLBACK_BORDER();
     axo_status status = cell->receive((axo_ctx *)cell, cell->state_block, &message->pub);
     worker->site = AXO_SITE_NONE;
@@ -258,9 +256,8 @@ static axo__message *run_take_attended(axo__worker *worker, axo__cell *cell)
     return message;
 }
 
-/* The inbox is empty, or not in order yet. axo__state_take acquires the messages that senders
- * pushed ([S3] against axo__state_push's [S1], cell/state.h); they come newest first, and
- * axo__inbox_turn reverses a bounded number of links a call. */
+/* The inbox is empty, or not in order yet. axo__state_take acquires what senders pushed ([S3]
+ * against [S1], cell/state.h), newest first; axo__inbox_turn reverses so many links a call. */
 static axo__message *run_fill(axo__cell *cell, uint64_t word)
 {
     axo__inbox *inbox = &cell->inbox;
@@ -288,7 +285,7 @@ static inline axo__message *run_take(axo__worker *worker, axo__cell *cell, uint6
 /* After a message: whether an outside thread waits. */
 static inline void run_outside(axo__worker *worker)
 {
-    if (axo__unlikely(axo__inject_few_any(&worker->sched->inject)))
+    if (axo__unlikely(axo__sched_has_few(worker->sched)))
         axo__worker_outside(worker);
 }
 
@@ -416,17 +413,17 @@ static __attribute__((noinline)) void run_turn(axo__worker *worker, axo__cell *c
     }
 }
 
-/* The cell becomes the worker's, for turn `turn` of so many messages. `running` and the number of
- * the turn are for thieves and spares: relaxed, as an old value only delays a decision. */
+/* The cell becomes the worker's, for turn `turn` of so many more messages. `running` and the number
+ * of the turn are for thieves and spares: relaxed, as an old value only delays a decision. */
 static inline void run_begin(axo__worker *worker, axo__cell *cell, uint64_t turn,
-                             uint32_t messages)
+                             uint32_t messages_left)
 {
     AXO_DEBUG_ASSERT(axo__state_is_running(&cell->state));
     AXO_DEBUG_ASSERT(cell->backlog_turns <= AXO__BACKLOG_TURNS_MAX);
     axo__a64_store_relaxed(&worker->local.count.turns, turn);
     axo__aptr_store_relaxed(&worker->running, cell);
     worker->current = cell;
-    worker->messages_left = messages;
+    worker->messages_left = messages_left;
 }
 
 static inline void run_enter(axo__worker *worker, axo__cell *cell, uint32_t messages)
@@ -434,8 +431,7 @@ static inline void run_enter(axo__worker *worker, axo__cell *cell, uint32_t mess
     run_begin(worker, cell, axo__worker_turn(worker) + 1, messages << cell->backlog_turns);
 }
 
-/* The cell may have been run by another worker since its release: only this worker's fields
- * change. */
+/* Another worker may have run the cell since its release: only this worker's fields change. */
 static inline void run_leave(axo__worker *worker)
 {
     AXO_DEBUG_ASSERT(worker->message == NULL && worker->site == AXO_SITE_NONE);
@@ -500,15 +496,21 @@ static __attribute__((noinline)) void run_plain_outcome(axo__worker *worker, axo
         worker->sched->ops->end(worker, cell);
 }
 
-/* The first message of a cell that is in its inbox or its lane; NULL: run_turn has to look. A step
- * of ordering the inbox that does not end it counts as a message. */
+/* The first message of a cell that is in its inbox or its lane, which counts as handled; NULL:
+ * run_turn has to look, and if there is a message, it is not plain, and in the inbox. A step of
+ * ordering the inbox that does not end it counts as a message. */
 static axo__message *run_plain_fill(axo__worker *worker, axo__cell *cell)
 {
+    AXO_DEBUG_ASSERT(worker->messages_left > 0);
     uint64_t word = axo__state_look(&cell->state); /* [S7] */
     if ((word & RUN_STOPS) != 0)
         return NULL;
     axo__message *message = run_fill(cell, word);
-    if (axo__unlikely(message == NULL && !axo__inbox_is_empty(&cell->inbox)))
+    if (axo__unlikely(message != NULL && message->flags != 0)) {
+        cell->inbox.first = message;
+        return NULL;
+    }
+    if (axo__likely(message != NULL || !axo__inbox_is_empty(&cell->inbox)))
         worker->messages_left--;
     return message;
 }
@@ -517,14 +519,11 @@ static axo__message *run_plain_fill(axo__worker *worker, axo__cell *cell)
  * ended. Those behind it are in the inbox while it is handled, as `failed` and a throw expect. */
 static inline bool run_plain_message(axo__worker *worker, axo__cell *cell, axo__message *message)
 {
-    AXO_DEBUG_ASSERT(worker->messages_left > 0);
-    AXO_DEBUG_ASSERT(cell->inbox.first == axo__message_next(message));
-    worker->messages_left--;
+    AXO_DEBUG_ASSERT(message->flags == 0 && cell->inbox.first == axo__message_next(message));
     worker->message = message;
-    uint64_t running = UINT64_C(1) << 32 | message->pub.tag;
-    axo__a64_store_relaxed(&worker->running_tag, running);
+    axo__a64_store_relaxed(&worker->running_tag, UINT64_C(1) + message->pub.tag);
     AXO__PLAIN_TRACE(&worker->local, cell, AXO_EV_RECEIVE, message->pub.tag);
-    AXO__PROBE3(receive, cell, &message->pub, (uint32_t)running);
+    AXO__PROBE3(receive, cell, &message->pub, message->pub.tag);
     AXO_CALLBACK_BORDER();
     axo_status status = cell->receive((axo_ctx *)cell, cell->state_block, &message->pub);
     if (axo__unlikely(((uint32_t)status | message->flags | cell->attention) != 0)) {
@@ -545,16 +544,16 @@ static __attribute__((noinline)) bool run_plain_goes_on(axo__worker *worker)
     uint64_t turn = axo__worker_turn(worker);
     if (turn == worker->step_end || !axo__worker_next_goes_on(worker))
         return false;
-    axo__grace_quiet();
     uint64_t end = turn + AXO__QUIET_TURNS;
     if (worker->step_end < end)
         end = worker->step_end;
     worker->plain_end = worker->next_end < end ? worker->next_end : end;
+    axo__grace_quiet();
     return true;
 }
 
-/* A cell that run_plain_next has claimed with its messages is more than plain, or has several of
- * them: they go to its inbox. false: another pool runs the cell, which has gone back there. */
+/* A cell that run_plain_next has claimed is more than plain, or has not one plain message: they go
+ * to its inbox. false: another pool runs the cell, which has gone back there. */
 static __attribute__((noinline)) bool run_plain_keep(axo__cell *cell, axo__message *newest)
 {
     axo__inbox_put(&cell->inbox, &newest->node);
@@ -565,8 +564,8 @@ static __attribute__((noinline)) bool run_plain_keep(axo__cell *cell, axo__messa
 }
 
 /* Begins the next turn if axo__worker_find_next would find the next slot's cell, and the cell has
- * messages and nothing else; NULL: it does not. *message: the first one; NULL: run_plain_fill, or
- * run_turn, has to look. */
+ * messages and nothing else; NULL: it does not. *message: the first one, which counts as handled;
+ * NULL: run_plain_fill, or run_turn, has to look. */
 static inline axo__cell *run_plain_next(axo__worker *worker, axo__message **message)
 {
     const axo__sched *sched = worker->sched;
@@ -584,14 +583,15 @@ static inline axo__cell *run_plain_next(axo__worker *worker, axo__message **mess
     if (axo__unlikely(*message == NULL))
         return NULL;
     axo__aptr_store_relaxed(&worker->next, NULL);
-    uint32_t messages = sched->quantum;
-    if (axo__unlikely((*message)->node.next != NULL || cell->elsewhere || cell->attention != 0)) {
+    uint32_t messages_left = sched->quantum_rest;
+    uint64_t more = (uintptr_t)(*message)->node.next | ((*message)->flags | cell->attention);
+    if (axo__unlikely(more != 0 || cell->elsewhere)) {
         if (!run_plain_keep(cell, *message))
             return NULL;
-        messages <<= cell->backlog_turns;
+        messages_left = sched->quantum << cell->backlog_turns;
         *message = NULL;
     }
-    run_begin(worker, cell, turn + 1, messages);
+    run_begin(worker, cell, turn + 1, messages_left);
     return cell;
 }
 
@@ -610,10 +610,6 @@ static inline axo__cell *run_plain(axo__worker *worker, axo__cell *cell)
     worker->site = AXO_SITE_RECEIVE;
     worker->plain_end = axo__worker_turn(worker);
     while (axo__likely(message != NULL)) {
-        if (axo__unlikely(message->flags != 0)) {
-            cell->inbox.first = message;
-            break;
-        }
         if (axo__unlikely(!run_plain_message(worker, cell, message)))
             return worker->current; /* NULL: it has ended */
         message = cell->inbox.first;
@@ -622,10 +618,14 @@ static inline axo__cell *run_plain(axo__worker *worker, axo__cell *cell)
             run_outside(worker);
             if (axo__unlikely(worker->messages_left == 0 || (word & RUN_STOPS) != 0))
                 break;
-            if (message != NULL)
-                cell->inbox.first = axo__message_next(message);
-            else
+            if (message == NULL) {
                 message = run_plain_fill(worker, cell);
+                continue;
+            }
+            if (axo__unlikely(message->flags != 0))
+                break;
+            worker->messages_left--;
+            cell->inbox.first = axo__message_next(message);
             continue;
         }
         axo__a64_store_relaxed(&worker->running_tag, 0); /* before another may run the cell */

@@ -93,6 +93,8 @@ void axo__sched_leave_any(axo__sched *sched)
 axo_status axo__sched_init(axo__sched *sched, uint32_t workers)
 {
     AXO_DEBUG_ASSERT(workers > 0 && sched->core != NULL && sched->kind != NULL);
+    AXO_DEBUG_ASSERT(sched->quantum > 0);
+    sched->quantum_rest = sched->quantum - 1;
     sched->worker_count = workers;
     if (sched == axo__core_sched(sched->core))
         sched->core->homes = workers < AXO__GRACE_HOMES ? workers : AXO__GRACE_HOMES;

@@ -45,8 +45,8 @@ static uint32_t spare_rank(const axo__worker *spare)
 /* ---- looking ---- */
 
 /* Reports a handler that has held its worker for `stuck_ns`, again after each further `stuck_ns`.
- * The cell may have ended since `running` was loaded: the load of its generation pairs with the
- * release stores of the cell's birth and end ([T3] of cell/table.h), and 0 means that there is
+ * The cell may have ended since `running` was loaded: the load of its reference pairs with the
+ * release stores of the cell's birth and end ([T3] of cell/table.h), and without a life there is
  * nothing to tell. The spare is a grace reader, so the slot is not reused while it looks. */
 static void spare_report(axo__worker *spare, axo__worker *worker, axo__spare_mark *mark)
 {
@@ -57,7 +57,7 @@ static void spare_report(axo__worker *spare, axo__worker *worker, axo__spare_mar
         return;
     if (mark->reported != 0 && spare->now - mark->reported < stuck_ns)
         return;
-    if (axo__a32_load_acquire(&cell->generation) == 0) /* [T4] the actor has ended meanwhile */
+    if (!axo__cell_has_life(cell)) /* [T4] the actor has ended meanwhile */
         return;
     mark->reported = spare->now;
     if (core->stuck != NULL)

@@ -2,7 +2,7 @@
  *
  * Every message that was accepted ends as handled, dead or dropped (D7), and every watch request is
  * answered (DW-18), although senders and watchers race with the end. The functions work on a cell
- * whose generation is cleared: no new sender finds it, but a sender that found it earlier may still
+ * whose reference has ended: no new sender finds it, but a sender that found it earlier may still
  * push. */
 #include "super/gone.h"
 
@@ -26,7 +26,7 @@ static void gone_bury(axo__local *local, axo__cell *cell, axo__message *message,
         axo__watch_notice_void(local, cell, message);
         return;
     }
-    AXO_DEBUG_ASSERT(axo__a32_peek_owner(&cell->generation) == 0);
+    AXO_DEBUG_ASSERT(!axo__cell_lives_owner(cell));
     if (path != NULL && path[0] == 0)
         (void)axo__core_path(local->core, cell, path, AXO_EVENT_PATH_MAX);
     axo__dead_letter_at(local, message, axo__cell_ref(cell), AXO_DEAD_STOPPED, path);
@@ -91,7 +91,7 @@ static bool gone_drain_bounded(axo__local *local, axo__cell *cell, char *path, u
  * lane or bounded mailbox. */
 bool axo__gone_drain_users(axo__local *local, axo__cell *cell, char *path, uint32_t *budget)
 {
-    AXO_DEBUG_ASSERT(axo__a32_peek_owner(&cell->generation) == 0);
+    AXO_DEBUG_ASSERT(!axo__cell_lives_owner(cell));
     if (axo__likely(gone_is_drained(cell)))
         return true;
     axo__stash_return(cell, UINT32_MAX);
@@ -237,7 +237,7 @@ static __attribute__((noinline)) void gone_expire_any(axo__local *local, axo__ce
  * cell. */
 void axo__gone_expire(axo__local *local, axo__cell *cell)
 {
-    AXO_DEBUG_ASSERT(axo__a32_peek_owner(&cell->generation) == 0);
+    AXO_DEBUG_ASSERT(!axo__cell_lives_owner(cell));
     AXO_DEBUG_ASSERT(cell->phase == AXO__PHASE_GONE);
     if (axo__likely(gone_is_plain(cell)))
         axo__local_give_cell(local, cell);

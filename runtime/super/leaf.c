@@ -1,6 +1,6 @@
 /* leaf.c - the begin and the end of a plain leaf, each in one straight path.
  *
- * What others may see of an end keeps the order of stop.c: the generation is cleared before the
+ * What others may see of an end keeps the order of stop.c: the reference ends before the
  * lane is looked at (D7), the end is counted before anybody can learn of it, the parent learns
  * last. One compare-and-swap closes the cell and releases it, if the word has nothing but RUNNING:
  * no worker enters a closed cell, and no grace period of it ends before this turn does, so what the
@@ -110,8 +110,9 @@ static inline bool leaf_may_end(const axo__cell *cell)
 {
     bool whole = cell->phase == AXO__PHASE_NORMAL && cell->life == AXO__INSTANCE_STARTED &&
                  !cell->reported && cell->constructed;
-    return whole && cell->lifetime != AXO_PERMANENT && cell->failed == NULL &&
-           axo__inbox_is_empty(&cell->inbox);
+    uintptr_t messages = (uintptr_t)cell->failed | (uintptr_t)cell->inbox.first |
+                         (uintptr_t)cell->inbox.rest;
+    return whole && cell->lifetime != AXO_PERMANENT && messages == 0;
 }
 
 static inline void leaf_post_stopped(axo__worker *worker, axo__cell *cell, axo_status status)
@@ -129,6 +130,7 @@ static inline void leaf_close(axo__worker *worker, axo__cell *cell)
     axo__local *local = &worker->local;
     AXO__PLAIN_TRACE(local, cell, AXO_EV_DESTROY, 0);
     axo__spawn_free_blocks(local, cell);
+    axo_ref ref = axo__cell_own_ref(cell);
     axo__table_end(cell);
     if (axo__unlikely(axo__state_look(&cell->state) != AXO__RUNNING)) {
         cell->phase = AXO__PHASE_BURYING;
@@ -138,7 +140,7 @@ static inline void leaf_close(axo__worker *worker, axo__cell *cell)
     cell->phase = AXO__PHASE_GONE;
     axo__a64_bump_owner(&local->count.terminated);
     AXO__PLAIN_TRACE(local, cell, AXO_EV_TERMINATED, 0);
-    AXO__PROBE2(stop, cell, axo__cell_own_ref(cell).bits);
+    AXO__PROBE2(stop, cell, ref.bits);
     axo__event_life(local, cell, AXO_KIND_TERMINATED);
     axo__cell *parent = axo__table_in(&local->core->table, cell->parent - 1);
     if (axo__unlikely(!axo__state_close_plain(&cell->state))) {

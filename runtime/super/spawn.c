@@ -1,6 +1,6 @@
 /* spawn.c - the birth of an actor: what its cell takes.
  *
- * A birth fills every field before axo__table_begin stores the generation (release): a thread
+ * A birth fills every field before axo__table_begin stores the reference (release): a thread
  * that finds the cell by its reference (acquire) sees a whole actor. The cell starts as RUNNING,
  * so a stale entry of the slot's former life cannot claim it; axo__state_birth lifts that once the
  * parent knows its child. A plain child's word is the last that is written (axo__state_born). */
@@ -179,7 +179,7 @@ void axo__spawn_free_all(axo__local *local, axo__cell *cell)
     axo__memory_end(cell);
 }
 
-/* Clears a newborn's fields. The word, the generations and the slot survive, since other threads
+/* Clears a newborn's fields. The word, `self` and the slot survive, since other threads
  * may still look at them by a stale reference or entry. */
 static void spawn_reset(axo__cell *cell)
 {
@@ -193,11 +193,11 @@ static void spawn_reset(axo__cell *cell)
     axo__a64_store_relaxed(&cell->directives, 0);
 }
 
-/* A birth that failed gives everything back. No thread has found the cell, for its generation is
- * still 0, so no grace period is needed. */
+/* A birth that failed gives everything back. No thread has found the cell, as no reference
+ * leads to it yet, so no grace period is needed. */
 static void spawn_undo(axo__local *local, axo__cell *cell)
 {
-    AXO_DEBUG_ASSERT(axo__a32_peek_owner(&cell->generation) == 0);
+    AXO_DEBUG_ASSERT(!axo__cell_lives_owner(cell));
     axo__spawn_free_all(local, cell);
     axo__children_free_record(local, cell);
     axo__bounded_free(&local->cache, axo__cell_bounded(cell));
@@ -306,6 +306,7 @@ static inline void spawn_fill(axo__cell *cell, const axo_props *props, const axo
     cell->receive = cls->receive;
     cell->state_block = cls->state_size > 0 ? block : NULL;
     memset(&cell->inbox, 0, sizeof *cell - offsetof(axo__cell, inbox));
+    cell->backlog_turns = 0; /* said again: the two are one store */
     cell->args_units = spawn_units(props->args_size) & 0x1fff;
     axo__a64_store_relaxed(&cell->directives, 0);
     axo__stack_init(&cell->system);
@@ -352,7 +353,7 @@ axo_status axo__spawn_plain(axo__worker *worker, axo__cell *parent, const axo_pr
     axo__state_counts(&child->state, axo__state_suspends(&parent->state));
     axo__table_begin(&local->core->table, child);
     AXO__PLAIN_TRACE(local, child, AXO_EV_SPAWN, axo__cell_ref(parent).bits);
-    *out = axo__cell_ref(child);
+    *out = axo__cell_own_ref(child);
     AXO__PROBE4(spawn, child, out->bits, parent, props->cls);
     axo__state_born(&child->state);
     if (axo__unlikely(!axo__newborn_push_plain(worker, child)))

@@ -1,7 +1,7 @@
 /* stop.c - the end of an actor, bottom-up.
  *
  * Each step of the end becomes visible to others in a fixed order, which the tests of ST-03 and
- * ST-17 check: the name is free before any actor can learn of the end; the generation is cleared
+ * ST-17 check: the name is free before any actor can learn of the end; the reference ends
  * before the mailbox is drained, so that every accepted message is counted (D7); watchers learn
  * of the end after the dead actor's own messages (DW-11); the parent learns last. */
 #include "super/stop.h"
@@ -153,13 +153,13 @@ void axo__stop_finish(axo__worker *worker, axo__cell *cell)
     axo__stop_leave(worker, cell);
 }
 
-/* Watches and timers are given back before axo__table_end clears the generation: a target that no
+/* Watches and timers are given back before axo__table_end ends the reference: a target that no
  * longer finds its watcher frees a returning record by itself, and the watcher must not hold that
  * record any more. */
 void axo__stop_leave(axo__worker *worker, axo__cell *cell)
 {
     AXO_DEBUG_ASSERT(cell->phase == AXO__PHASE_LEAVING);
-    AXO_DEBUG_ASSERT(axo__a32_peek_owner(&cell->generation) != 0);
+    AXO_DEBUG_ASSERT(axo__cell_lives_owner(cell));
     if (axo__cell_extra(cell) != NULL &&
         !(axo__watch_drop(worker, cell) && axo__keyed_timer_go_on(worker, cell)))
         return;

@@ -402,7 +402,7 @@ void axo__watch_take(axo__worker *worker, axo__cell *cell, axo__stack_node *node
 void axo__watch_answer(axo__local *local, axo__cell *cell, axo__stack_node *node,
                        axo__sys_kind kind)
 {
-    AXO_DEBUG_ASSERT(axo__a32_peek_owner(&cell->generation) == 0);
+    AXO_DEBUG_ASSERT(!axo__cell_lives_owner(cell));
     axo__watch *watch = watch_of_node(node, kind);
     axo__worker *worker = axo__self;
     if (kind == AXO__SYS_WATCH) {

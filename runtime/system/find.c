@@ -213,7 +213,7 @@ bool axo__find_scan(axo__core *core, const axo__pattern *pattern, uint32_t *slot
     if (base == NULL)
         return false;
     for (; *slot < all && made < steps; (*slot)++, made++) {
-        const axo__cell *cell = axo__table_at(&core->table, *slot);
+        const axo__cell *cell = axo__table_in(&core->table, *slot);
         if (axo__cell_lives(cell) && find_is_match(core, pattern, base, cell, &made))
             visit(user, axo__cell_ref(cell));
     }

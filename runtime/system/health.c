@@ -48,11 +48,11 @@ static bool health_late(axo_health_report *late, axo_health_why why, int64_t for
     return true;
 }
 
-/* Inside a door. The actor may have ended since its worker said that it is in it: the generation is
- * 0 then ([T3] against [T4]), and the slot is no other's while this thread is in the door. */
+/* Inside a door. The actor may have ended since its worker said that it is in it: its reference has
+ * ended then ([T3] against [T4]), and the slot is no other's while this thread is in the door. */
 static void health_name(axo__core *core, const axo__cell *cell, axo_health_report *late)
 {
-    if (axo__a32_load_acquire(&cell->generation) == 0) /* [T4] */
+    if (!axo__cell_has_life(cell)) /* [T4] */
         return;
     late->actor = axo__cell_ref(cell);
     (void)axo__core_path(core, cell, late->path, sizeof late->path);
@@ -97,9 +97,7 @@ static void health_worker(axo__core *core, axo__worker *worker, int64_t now, int
     if (again.cell != first.cell || again.moves != first.moves || again.since != first.since ||
         !health_late(late, AXO_HEALTH_CALLBACK, now - first.since))
         return;
-    uint64_t tag = axo__a64_load_relaxed(&worker->running_tag);
-    late->has_tag = tag != 0;
-    late->tag = (uint32_t)tag;
+    late->has_tag = axo__running_tag(axo__a64_load_relaxed(&worker->running_tag), &late->tag);
     health_name(core, first.cell, late);
 }
 
@@ -157,7 +155,7 @@ static int64_t health_known(const axo__health_list *last, uint32_t *at, axo_ref 
  * runner wrote ([S2] of cell/state.h), its end releases the mark to the next one ([S4]). */
 static bool health_waits(axo__cell *cell, bool *was)
 {
-    if (axo__a32_load_acquire(&cell->generation) == 0) /* [T4] */
+    if (!axo__cell_has_life(cell)) /* [T4] */
         return false;
     uint64_t word = axo__state_look(&cell->state);
     if ((word & (AXO__RUNNING | AXO__CLOSED)) != 0 || !axo__state_has(word) ||

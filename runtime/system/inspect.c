@@ -133,8 +133,7 @@ static bool inspect_running(const axo__cell *cell, axo_actor_info *info)
         return false;
     int64_t now = axo__os_now();
     info->doing = AXO_DOING_RUNNING;
-    info->has_tag = tag != 0;
-    info->tag = (uint32_t)tag;
+    info->has_tag = axo__running_tag(tag, &info->tag);
     info->since_ns = now > since ? now - since : 0;
     return true;
 }

@@ -304,10 +304,7 @@ void axo__pools_stuck(axo__local *local, axo__cell *cell, uint64_t tag, int64_t 
     memset(&data, 0, sizeof data);
     data.actor = axo__cell_ref(cell);
     data.for_ns = for_ns;
-    data.tag = (uint32_t)tag;
-    /* `tag` is worker->running_tag: 0 outside of receive, else the tag below a bit that marks
-     * it. */
-    data.has_tag = tag != 0;
+    data.has_tag = axo__running_tag(tag, &data.tag);
     (void)axo__core_path(local->core, cell, data.path, sizeof data.path);
     if (axo__log_is_read(local->core, AXO_LOG_WARNING)) {
         axo__log_begin(&line, local->core, AXO_LOG_WARNING, AXO_LOG_STUCK, cell);

@@ -27,7 +27,7 @@ static bool registry_is_nulls(const void *link)
     return ((uintptr_t)link & 1) != 0;
 }
 
-/* Whether the reference is of a living actor. The generation is read without grace, which is safe
+/* Whether the reference is of a living actor. Its cell is read without grace, which is safe
  * because cells are type-stable; the answer may be old at once, as any look-up's. */
 static bool registry_lives(const axo__registry *registry, uint64_t bits)
 {

@@ -30,7 +30,7 @@
  *                                [R1] then
  *   [R6] store release, links    publishes a filled entry; pairs with [R7]
  *   [R7] load acquire, links     pairs with [R6], and with the [R2] of next
- *   [T2] [T4] as in cell/table.h: a generation is read without grace, cells are type-stable too
+ *   [T2] [T4] as in cell/table.h: a cell is read without grace, cells are type-stable too
  */
 #ifndef AXO__SYSTEM_REGISTRY_H
 #define AXO__SYSTEM_REGISTRY_H

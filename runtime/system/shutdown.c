@@ -112,7 +112,7 @@ uint32_t axo__shutdown_late(axo_system *system, axo_late *late, uint32_t late_ma
     axo__core *core = &system->core;
     axo__door *door = axo__door_enter(&system->sched);
     for (uint32_t slot = 0; slot < axo__a32_load_acquire(&core->table.slots); slot++) { /* [T2] */
-        axo__cell *cell = axo__table_at(&core->table, slot);
+        axo__cell *cell = axo__table_in(&core->table, slot);
         if (!axo__cell_lives(cell) || count++ >= late_max)
             continue;
         uint64_t word = axo__state_look(&cell->state);
@@ -127,8 +127,7 @@ uint32_t axo__shutdown_late(axo_system *system, axo_late *late, uint32_t late_ma
         int64_t since = 0;
         if (!axo__sched_running(cell, &tag, &since))
             continue;
-        one->has_tag = tag != 0;
-        one->tag = (uint32_t)tag;
+        one->has_tag = axo__running_tag(tag, &one->tag);
         /* The operating system's clock, not the program's: effort is measured with it (D40). */
         one->since_ns = axo__os_now() - since;
     }

@@ -19,7 +19,7 @@ for flag in OWNED PILL KILL NOTICE SIGNAL TRACED TICK BOUND; do
     theirs=$(sed -n "s/^ *AXO__MESSAGE_$flag = \([0-9]*\),.*/\1/p" runtime/mailbox/message.h)
     grep -q "\"$flag\": $theirs[,}]" "$script" || fail "AXO__MESSAGE_$flag is $theirs"
 done
-[ "$(sed -n 's/^SLOT_BITS = //p' "$script")" = "$(sed -n 's/^#define AXO__SLOT_BITS //p' runtime/cell/table.h)" ]
+[ "$(sed -n 's/^SLOT_BITS = //p' "$script")" = "$(sed -n 's/^#define AXO__SLOT_BITS //p' runtime/cell/cell.h)" ]
 grep -q "AXO__ADDRESS_BITS 48" runtime/base/config.h || fail "the lane is not of 48 bits"
 
 # ---- a live process; the script comes with the library by itself

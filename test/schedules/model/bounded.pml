@@ -40,7 +40,7 @@
  * stamp mailbox/bounded.c:bounded_unhold 833e68e9de75
  * stamp mailbox/bounded.c:bounded_unqueue 8b17d95b4f73
  * stamp sched/parked.c:axo__parked_closed 1152ab5c5477
- * stamp sched/parked.c:axo__parked_end 55877ef90ba8
+ * stamp sched/parked.c:axo__parked_end 957c22207261
  * stamp sched/parked.c:axo__parked_find c9527ae56a4b
  * stamp sched/parked.c:axo__parked_free cf0d157cd3d6
  * stamp sched/parked.c:axo__parked_held 479de5b89706
@@ -57,8 +57,8 @@
  * stamp sched/send.c:send_park 447d689cdec1
  * stamp sched/timer.c:axo__timer_disarm e7bb27a7f1ba
  * stamp sched/timer.c:timer_collect 80a3584b59bd
- * stamp super/gone.c:axo__gone_drain_users 1c91d5a5a82a
- * stamp super/gone.c:axo__gone_expire 8e18f5251dea
+ * stamp super/gone.c:axo__gone_drain_users bebdee6377c1
+ * stamp super/gone.c:axo__gone_expire 4e05817f01f9
  */
 #ifndef SENDERS
 #define SENDERS 2

@@ -32,7 +32,7 @@
  * stamp sched/elastic.c:elastic_grow 268f08d218b2
  * stamp sched/elastic.c:elastic_grow_locked e208debbf242
  * stamp sched/elastic.c:elastic_leave a05da65eee0b
- * stamp sched/find.c:find_from_inject_slow c24b486a9363
+ * stamp sched/find.c:find_from_inject_slow 671aebb59078
  * stamp sched/park.c:axo__worker_park 572faf79806a
  * stamp sched/park.c:axo__worker_unpark_owner f4dbac8397a8
  * stamp sched/park.c:park_look c4c99e614a4d

@@ -26,7 +26,7 @@
 /* stamps: run.py --stamp writes them
  * stamp cell/core.c:axo__core_ask 201af601e07c
  * stamp sched/claim.c:axo__sched_push_ready_any cf67dc4b9ffe
- * stamp sched/find.c:find_from_inject_slow c24b486a9363
+ * stamp sched/find.c:find_from_inject_slow 671aebb59078
  * stamp sched/lent.c:axo__lent_open e4444fed5714
  * stamp sched/lent.c:axo__lent_run d354f01db864
  * stamp sched/lent.c:lent_answer 31c71b04a37e

@@ -59,7 +59,7 @@
  * stamp cell/state.h:axo__state_terminate 06084c34c916
  * stamp cell/state.h:axo__state_unclaim 33fcd112b450
  * stamp cell/state.h:axo__state_woken 3acb4cff8d92
- * stamp cell/table.c:axo__table_end 7caa1a80d7d4
+ * stamp cell/table.c:axo__table_end 234a71244066
  * stamp mailbox/inbox.h:axo__inbox_put 06cf0eb9b562
  * stamp mailbox/inbox.h:axo__inbox_take 35bb1f186ec5
  * stamp mailbox/inbox.h:axo__inbox_turn af85aeb4d1a0
@@ -67,7 +67,7 @@
  * stamp sched/claim.c:axo__sched_push_urgent_any 2f2b5bf248ec
  * stamp sched/claim.c:axo__sched_unclaim b1db173005ab
  * stamp sched/claim.h:axo__worker_claim a88bfa9bbee3
- * stamp sched/find.c:find_from_inject_slow c24b486a9363
+ * stamp sched/find.c:find_from_inject_slow 671aebb59078
  * stamp sched/ready.c:axo__sched_announce_system 18cedc9490e7
  * stamp sched/ready.c:axo__sched_hand_back f210c20abcb4
  * stamp sched/ready.c:axo__sched_hand_back_held a68c3a78a00e
@@ -82,11 +82,11 @@
  * stamp sched/send.c:axo__send_keep ffc7fe878807
  * stamp super/children.c:axo__child_suspend b5d71b59557e
  * stamp super/children.c:children_suspend_here 0084eec2b5ee
- * stamp super/gone.c:axo__gone_drain_users 1c91d5a5a82a
+ * stamp super/gone.c:axo__gone_drain_users bebdee6377c1
  * stamp super/gone.c:gone_is_drained 87dd7abe04a5
  * stamp super/lane.c:lane_directives 1844dac911d7
  * stamp super/lane.c:lane_system d9724f74164d
- * stamp super/leaf.c:leaf_close 8399f499e502
+ * stamp super/leaf.c:leaf_close d374c24acb8a
  * stamp super/restart.c:axo__restart_shift 4c9471a01df2
  * stamp super/stop.c:axo__stop_begin cc953e2cef6f
  * stamp super/stop.c:axo__stop_finish de70b6a26d98

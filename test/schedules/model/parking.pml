@@ -62,10 +62,10 @@
  * stamp sched/claim.c:axo__sched_push_ready_any cf67dc4b9ffe
  * stamp sched/find.c:axo__worker_find b37244d656ae
  * stamp sched/find.c:find_from_inject a9a6845dad3d
- * stamp sched/find.c:find_from_inject_slow c24b486a9363
+ * stamp sched/find.c:find_from_inject_slow 671aebb59078
  * stamp sched/find.c:find_from_next 9038f1459e9b
  * stamp sched/find.c:find_from_queue 2bf36c370d4b
- * stamp sched/find.c:find_ready 4a61c3c9c8bc
+ * stamp sched/find.c:find_ready cdb4a482fb8b
  * stamp sched/follow.c:axo__follow_push ed4e630423eb
  * stamp sched/follow.c:axo__follow_steal 328be550ccf6
  * stamp sched/follow.c:axo__follow_take 38b8e23feb68

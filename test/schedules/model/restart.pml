@@ -63,7 +63,7 @@
  * stamp super/lane.c:lane_go_on da53eeca74fc
  * stamp super/lane.c:lane_system d9724f74164d
  * stamp super/lane.c:lane_take b96407841ec0
- * stamp super/leaf.c:leaf_close 8399f499e502
+ * stamp super/leaf.c:leaf_close d374c24acb8a
  * stamp super/restart.c:axo__restart_default_pre_restart e58921cc45c1
  * stamp super/restart.c:axo__restart_go_on 1d7a60c233d4
  * stamp super/restart.c:axo__restart_own 2db079a7d995

@@ -24,7 +24,7 @@
  */
 /* stamps: run.py --stamp writes them
  * stamp cell/core.c:axo__local_flush 6304c2a0dedf
- * stamp cell/core.c:axo__local_give_cell 84f28c1eb0f6
+ * stamp cell/core.c:axo__local_give_cell fce56937893a
  * stamp cell/state.h:axo__state_announce_system ee9af73ddd26
  * stamp cell/state.h:axo__state_claim 37995a4ece08
  * stamp cell/state.h:axo__state_inject f06891c3048a
@@ -47,7 +47,7 @@
  * stamp sched/wake.c:wake_up 14ec437b004e
  * stamp sched/worker.c:axo__worker_step dc685b15f13f
  * stamp sched/worker.c:worker_idle 7d067d978a47
- * stamp super/gone.c:axo__gone_expire 8e18f5251dea
+ * stamp super/gone.c:axo__gone_expire 4e05817f01f9
  * stamp super/gone.c:gone_abandon 47766442ed94
  * stamp super/lane.c:lane_system d9724f74164d
  * stamp super/spawn.c:axo__spawn_adopt c5869e4ed401

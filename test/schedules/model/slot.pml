@@ -23,18 +23,18 @@
  * mutant worker M_ONLINE        a worker that gets up goes on with the cell that it had found
  */
 /* stamps: run.py --stamp writes them
- * stamp cell/core.c:axo__local_give_cell 84f28c1eb0f6
- * stamp cell/core.c:axo__local_retire 04856175b489
- * stamp cell/core.c:axo__local_take_cell d2901578716d
+ * stamp cell/core.c:axo__local_give_cell fce56937893a
+ * stamp cell/core.c:axo__local_retire 7e9b2ff6cb42
+ * stamp cell/core.c:axo__local_take_cell de5b693c36fb
  * stamp cell/state.h:axo__state_claim 37995a4ece08
  * stamp cell/state.h:axo__state_close 2d00e8c97e88
  * stamp cell/state.h:axo__state_init ac6791271e7a
  * stamp cell/state.h:axo__state_inject f06891c3048a
  * stamp cell/state.h:axo__state_injected 680e6d4d8484
  * stamp cell/state.h:axo__state_push f1f55bdfd5c7
- * stamp cell/table.c:axo__table_begin ff5dfdae098f
- * stamp cell/table.c:axo__table_end 7caa1a80d7d4
- * stamp cell/table.h:axo__table_find 511f2dcd81c6
+ * stamp cell/table.c:axo__table_begin 41f5d91da239
+ * stamp cell/table.c:axo__table_end 234a71244066
+ * stamp cell/table.h:axo__table_find 5142c26785b3
  * stamp mem/grace.c:axo__grace_retire 2bd26fbcb9dc
  * stamp mem/grace.c:grace_step ad23ca523a92
  * stamp mem/grace.c:grace_take c0d491f8fefc
@@ -44,7 +44,7 @@
  * stamp mem/rcu.c:axo__grace_wait 63cf4d900400
  * stamp sched/claim.c:axo__claim_inject b78efa20a49a
  * stamp sched/expire.c:expire_from 78566a3e1f23
- * stamp sched/find.c:find_from_inject_slow c24b486a9363
+ * stamp sched/find.c:find_from_inject_slow 671aebb59078
  * stamp sched/find.c:find_from_next 9038f1459e9b
  * stamp sched/ready.c:axo__worker_push_ready 7f2f38a02811
  * stamp sched/send.c:axo__door_enter cc1170cff457
@@ -52,9 +52,9 @@
  * stamp sched/send.c:axo__send_keep ffc7fe878807
  * stamp sched/steal.c:steal_keep 8ab4255b4a90
  * stamp sched/worker.c:axo__worker_step dc685b15f13f
- * stamp super/gone.c:axo__gone_drain_users 1c91d5a5a82a
- * stamp super/gone.c:axo__gone_expire 8e18f5251dea
- * stamp super/leaf.c:leaf_close 8399f499e502
+ * stamp super/gone.c:axo__gone_drain_users bebdee6377c1
+ * stamp super/gone.c:axo__gone_expire 4e05817f01f9
+ * stamp super/leaf.c:leaf_close d374c24acb8a
  * stamp super/spawn.c:axo__spawn_make 75045f1d3ed6
  * stamp super/stop.c:axo__stop_finish de70b6a26d98
  * stamp system/boot.c:boot_expire 483b6af7e528

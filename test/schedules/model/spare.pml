@@ -21,7 +21,7 @@
  */
 /* stamps: run.py --stamp writes them
  * stamp sched/claim.c:axo__sched_push_ready_any cf67dc4b9ffe
- * stamp sched/find.c:find_from_inject_slow c24b486a9363
+ * stamp sched/find.c:find_from_inject_slow 671aebb59078
  * stamp sched/park.c:axo__worker_park 572faf79806a
  * stamp sched/park.c:axo__worker_unpark_owner f4dbac8397a8
  * stamp sched/spare.c:axo__spare_step fb334f3a0895

@@ -92,7 +92,7 @@ bool act_accepted(axo_status status, axo_ref to)
     const ghost *it = ghost_find(to.bits);
     const axo__cell *cell =
         axo__table_at(&l.system->core.table, (uint32_t)(to.bits & AXO__SLOT_MASK));
-    if (status == AXO_EGONE && cell != NULL && axo__a32_load_relaxed(&cell->generation) != 0)
+    if (status == AXO_EGONE && cell != NULL && axo__cell_has_life(cell))
         probe_hit(PROBE_STALE_REFERENCE);
     HOLDS_ALL(53, status != AXO_OK || it != NULL, "a reference of nobody has taken a message");
     if (status == AXO_OK || status == AXO_EGONE)

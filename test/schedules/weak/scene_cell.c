@@ -71,8 +71,7 @@ static void setup_table(void)
     weak_name(&it.table.slots, "slots");
     weak_name(&it.chunks[0], "chunk");
     weak_name(&it.box, "box");
-    weak_name(&shelf.cells[0].generation, "generation");
-    weak_name(&shelf.cells[0].latest, "latest");
+    weak_name(&shelf.cells[0].self, "self");
     weak_name(&shelf.cells[0].state.word, "word");
     weak_name(&shelf.cold[0].cls, "class");
 }
@@ -91,6 +90,7 @@ static void setup_slot(void)
     axo_status status;
     memset((void *)&shelf, 0, sizeof shelf);
     shelf.table = &it.table;
+    axo__a64_store_relaxed(&shelf.cells[0].self, AXO__SELF_ENDED);
     axo__a64_store_relaxed(&shelf.cells[0].state.word, AXO__CLOSED);
     axo__aptr_store_relaxed(&it.chunks[0], &shelf);
     axo__a32_store_relaxed(&it.table.slots, AXO__TABLE_CHUNK);
@@ -183,6 +183,7 @@ static void setup_plain(void)
     memset((void *)&shelf, 0, sizeof shelf);
     shelf.table = &it.table;
     it.cell = &shelf.cells[0];
+    axo__a64_store_relaxed(&it.cell->self, AXO__SELF_ENDED);
     axo__a64_store_relaxed(&it.cell->state.word, AXO__CLOSED);
     axo__aptr_store_relaxed(&it.chunks[0], &shelf);
     axo__a32_store_relaxed(&it.table.slots, AXO__TABLE_CHUNK);
@@ -208,10 +209,16 @@ static void walker(void)
     if (!axo__cell_lives(it.cell))
         return;
     weak_reads(&axo__cell_cold(it.cell)->cls);
-    weak_expect(axo__cell_ref(it.cell).bits >> AXO__SLOT_BITS ==
-                axo__a32_load_relaxed(&it.cell->generation));
+    weak_expect(axo__cell_ref(it.cell).bits == axo__a64_load_relaxed(&it.cell->self));
     (void)axo__a64_or_acq_rel(&it.cell->state.word, AXO__READY);
     it.sent = true;
+}
+
+/* Who has the cell from elsewhere, and looks whether it has an actor before it tells of it. */
+static void teller(void)
+{
+    if (axo__cell_has_life(it.cell))
+        weak_reads(&axo__cell_cold(it.cell)->cls);
 }
 
 static void check_plain(void)
@@ -432,6 +439,8 @@ const weak_scenario weak_cell_scenes[] = {
      .setup = setup_slot, .fibers = {recycler, old_reader, reader_of_guessed}, .bound = 2},
     {.name = "plain_birth", .what = "who walks the table beside a plain birth",
      .setup = setup_plain, .fibers = {plain_birth, walker}, .check = check_plain, .bound = 2},
+    {.name = "told_birth", .what = "who looks at a cell beside its birth",
+     .setup = setup_plain, .fibers = {other_birth, teller}, .check = check_plain, .bound = 2},
     {.name = "other_birth", .what = "who walks the table beside any other birth",
      .setup = setup_plain, .fibers = {other_birth, walker}, .check = check_plain, .bound = 2},
     {.name = "slot_told", .what = "who is told of a newborn finds it",

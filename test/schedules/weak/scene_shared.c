@@ -47,6 +47,7 @@ static void setup_registry(void)
     axo__a32_store_relaxed(&it.table.slots, AXO__TABLE_CHUNK);
     for (uint32_t i = 0; i < 3; i++) {
         shelf.cells[i].slot = i & AXO__SLOT_MASK;
+        axo__a64_store_relaxed(&shelf.cells[i].self, i ^ AXO__SELF_ENDED);
         axo__state_init(&shelf.cells[i].state, 0);
         axo__table_begin(&it.table, &shelf.cells[i]);
         it.refs[i] = axo__cell_ref(&shelf.cells[i]);
@@ -155,6 +156,7 @@ static void setup_stream(void)
     weak_name(&it.stream.first_places[0].kinds[0], "kind");
     for (uint32_t i = 0; i < 2; i++) {
         axo__state_init(&pool_cell(i)->state, 0);
+        axo__a64_store_relaxed(&pool_cell(i)->self, pool_cell(i)->slot ^ AXO__SELF_ENDED);
         axo__table_begin(table, pool_cell(i));
         it.refs[i] = axo__cell_ref(pool_cell(i));
     }

@@ -204,7 +204,8 @@ static void generations_are_spent_and_none_comes_again(void **state)
     uint32_t latest = table->lives.last;
     for (int i = 0; i < LEFT; i++) /* back from the last */
         latest = before(&table->lives, latest);
-    axo__a32_store_relaxed(&cell->latest, latest);
+    axo__a64_store_relaxed(&cell->self,
+                           (uint64_t)latest << AXO__SLOT_BITS | (cell->slot ^ AXO__SELF_ENDED));
     for (int i = 0; i < LEFT; i++) {
         assert_false(axo__table_is_spent(table, cell));
         axo__table_begin(table, cell);

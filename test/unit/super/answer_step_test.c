@@ -71,6 +71,7 @@ static void world_open(void)
     world_worker()->current = &world.shelf.cells[0];
     world.cell = &world.shelf.cells[0];
     axo__cell_cold(world.cell)->cls = &cls;
+    axo__a64_store_relaxed(&world.cell->self, AXO__SELF_ENDED); /* it is being made */
     axo__stack_init(&world.cell->system);
     axo__state_init(&world.cell->state, 2);
     world.cell->phase = AXO__PHASE_NORMAL;
