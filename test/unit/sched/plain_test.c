@@ -11,7 +11,7 @@
 #include "base/config.h"
 #include "support/limits.h"
 
-enum { GO = 1, NOTE, SPAWN, STOP, WAIT, QUEUE, RECORD, FAIL, BOUNCE, PLACES_MAX = 20 };
+enum { GO = 1, NOTE, SPAWN, STOP, WAIT, QUEUE, RECORD, FAIL, BOUNCE, PILL, PLACES_MAX = 20 };
 
 static struct {
     axo_system *system;
@@ -133,6 +133,8 @@ static axo_status first_receive(axo_ctx *ctx, void *state, const axo_message *me
         return over ? AXO_OK : axo_send(ctx, w.next, BOUNCE, NULL, 0);
     }
     plain_mark("first");
+    if (message->tag == PILL)
+        return axo_poison(ctx, w.other);
     assert_int_equal(axo_send(ctx, w.next, NOTE, NULL, 0), AXO_OK);
     if (message->tag == SPAWN)
         assert_int_equal(axo_spawn(ctx, &props, &born), AXO_OK);
@@ -256,6 +258,19 @@ static void the_ready_queue_has_its_turn_in_time(void **state)
     assert_in_range(late, 0, 4);
 }
 
+/* A pill that is alone in its lane, and whose cell the next slot leads to, is no message for the
+ * handler. */
+static void a_pill_from_the_next_slot(void **state)
+{
+    plain_start();
+    assert_int_equal(axo_system_send(w.system, w.first, PILL, NULL, 0), AXO_OK);
+    plain_await(2);
+    assert_string_equal(atomic_load(&w.place[0]), "first");
+    assert_string_equal(atomic_load(&w.place[1]), "stopped");
+    plain_stop();
+    assert_int_equal(atomic_load(&w.places), 2);
+}
+
 /* The status decides: what a handler has recorded goes when it returns AXO_OK, and the next failure
  * does not find it. */
 static void a_failure_that_was_only_recorded(void **state)
@@ -272,6 +287,7 @@ static void a_failure_that_was_only_recorded(void **state)
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_failure_that_was_only_recorded),
     cmocka_unit_test(the_next_slot_leads_on),
+    cmocka_unit_test(a_pill_from_the_next_slot),
     cmocka_unit_test(an_urgent_cell_comes_before_it),
     cmocka_unit_test(a_newborn_comes_before_it),
     cmocka_unit_test(work_from_outside_comes_soon),
