@@ -19,7 +19,8 @@
 # was counted is read from what is accepted in test/static. What a note says in braces is filled in:
 #
 #   {instructions W1}  {locked message, 1 pair}  {lines restart}     of instructions.txt and lines.txt
-#   {fetched actor of skynet}  {upgraded ...}  {steals ...}          of counts.json, on two workers
+#   {fetched actor of skynet}  {upgraded ...}  {steals ...}          of counts.json, on two workers,
+#   {fetched_1 restart, paced}  {locked_2 ...}                       or on so many
 #   {floor F-line}  {two W10}  {others W10}      of the results: bare C, axo's two workers to one, peers'
 #
 # A row that a second worker slows has a note in "slower": without one new results are refused, and one
@@ -406,8 +407,10 @@ def counts_of(folder):
     """What is accepted of what is counted: {(kind, row): its count}."""
     found = {}
     for line in lines_of(os.path.join(ROOT, "bench", "lines", "counts.json")):
-        if line["workers"] == 2:
-            found.update({(kind, line["name"]): line[kind] for kind in ("fetched", "upgraded", "steals")})
+        for kind in ("fetched", "upgraded", "steals", "locked"):
+            found[f"{kind}_{line['workers']}", line["name"]] = line[kind]
+            if line["workers"] == 2 and kind != "locked":
+                found[kind, line["name"]] = line[kind]
     for name, kinds in (("instructions", ("instructions",)), ("lines", ("locked", "lines"))):
         try:
             with open(os.path.join(folder, f"{name}.txt"), encoding="utf-8") as file:

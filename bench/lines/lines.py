@@ -47,10 +47,12 @@ CASES = (
     ("spawn, message, stop", "w6_spawn", "", "--actors", (20000, 100000), "spawned"),
     ("actor of skynet", "w5_skynet", "", "--leaves", (10000, 100000), "spawned"),
     ("restart", "w8_restart", "--part 1", "--ms", (200, 1000), "restarts"),
+    ("restart, paced", "w8_restart", "--part 2", "--ms", (1000, 5000), "restarts"),
     ("restart, whole", "w8_whole", "", "--restarts", (20000, 100000), "restarts"),
     ("child kept", "w9_children", "--part 1 --children 100", "--rounds", (200, 1000), 100),
     ("child made again", "w9_children", "--part 2 --children 100", "--rounds", (200, 1000), 100),
     ("message of a phase", "g2_phase", "--part 3", "--phases", (5, 25), 10000),
+    ("message of a phase, on threads of its own", "g2_phase", "--part 4", "--phases", (5, 25), 10000),
     ("message of a phase, sent by one call", "g2_phase", "--part 7", "--phases", (5, 25), 10000),
     ("send from outside", "w12_foreign", "--part 1", "--sends", (20000, 100000), 1))
 # How many lines such a thread moves is for the threads to say that it meets: only its locked operations
@@ -58,9 +60,11 @@ CASES = (
 OUTSIDE = ("send from outside",)
 CROWDED = ("message, 4 to 1", "message, 4 to 1, credits")
 # How many messages a turn has is chance there: 0.9 to 1.8 locked operations a hop of the ring, 12 to 16 an
-# actor of skynet, from run to run on a busy machine; of a phase, which of its threads sleep meanwhile.
+# actor of skynet, from run to run on a busy machine; of a phase, which of its threads sleep meanwhile, and
+# between two paced restarts the clock is looked at.
 NOT_GUARDED = ("message, 1000 pairs", "message, 64 all to all", "message, ring of 1000, 100 tokens",
-               "actor of skynet", "message of a phase", "message of a phase, sent by one call")
+               "actor of skynet", "restart, paced", "message of a phase",
+               "message of a phase, on threads of its own", "message of a phase, sent by one call")
 GUARD_RUNS = 5
 # What a count may move by, of itself, and at least, as it is written down to 0.01. Lines move when the
 # spare and the reclaimer look around, by the clock: ten times as many looks a message as at full speed.
