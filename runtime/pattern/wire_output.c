@@ -117,6 +117,19 @@ static void wire_end(axo_ctx *ctx, axo_stream *it)
     axo__wire_wake(ctx, it);
 }
 
+/* Behind what may have made room for who has found none: the descriptor brings the actor back, or,
+ * where nothing can be written, a message, since the other side may read no more before it has an
+ * answer to what this side has yet to take. */
+static void wire_made_room(axo_ctx *ctx, axo_stream *it)
+{
+    axo__demand_weigh(&it->demand, it->waiting);
+    if (it->poked || !axo__wire_tells_room(it))
+        return;
+    it->poked = true;
+    if (it->blocked)
+        axo__wire_wake(ctx, it);
+}
+
 void axo__wire_flush(axo_ctx *ctx, axo_stream *it)
 {
     bool more = true;
@@ -128,9 +141,7 @@ void axo__wire_flush(axo_ctx *ctx, axo_stream *it)
         it->poked = true;
     if (it->waiting > 0 && it->write_ns > 0)
         axo__wire_arm(ctx, it);
-    axo__demand_weigh(&it->demand, it->waiting);
-    if (axo__wire_tells_room(it)) /* behind a turn that has found none, and has written all */
-        it->poked = true;
+    wire_made_room(ctx, it);
     axo__wire_want(ctx, it);
 }
 
@@ -311,6 +322,7 @@ axo_status axo_stream_owe(axo_ctx *ctx, axo_stream *stream, uint32_t answers)
 static void wire_answered(axo_ctx *ctx, axo_stream *it, size_t size)
 {
     axo__demand_answered(&it->demand, it->waiting, size);
+    wire_made_room(ctx, it);
     axo__wire_want(ctx, it);
 }
 

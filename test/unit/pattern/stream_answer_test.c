@@ -2,7 +2,7 @@
  * it lets it take more, that it reads nothing meanwhile, and that no answer is refused. */
 #include "unit/pattern/stream_world.h"
 
-static const char bytes[200000];
+static const char bytes[250000];
 static const char large[3000000];
 
 static void answer_owe(stream_world *world, axo_ctx *ctx)
@@ -368,6 +368,42 @@ static void room_at_the_end_of_the_turn(void **state)
     stream_end(&world);
 }
 
+/* Until room has been told so often; it comes by a message. */
+static void answer_rooms(stream_world *world, uint32_t rooms)
+{
+    for (uint32_t i = 0; i < 10000 && world->rooms < rooms; i++) {
+        (void)poll(NULL, 0, 1);
+        stream_run(world);
+    }
+    assert_int_equal(world->rooms, rooms);
+}
+
+/* Answers make room while the other side reads nothing: that is told although nothing can be
+ * written, as the other side may not read before it has asked for more. */
+static void room_while_nothing_is_read(void **state)
+{
+    stream_world world = {.settings = {.outstanding_bytes = 1000000,
+                                       .outstanding_answer = 250000,
+                                       .output_high = 500000}};
+    stream_pair(&world, SOCK_STREAM);
+    stream_begin(&world);
+    owe_all(&world, 4);
+    answer(&world, 250000);
+    assert_in_range(world.info.output, 1, 249999); /* the socket is full */
+    answer(&world, 0);
+    stream_run(&world);
+    assert_int_equal(world.rooms, 0); /* two are owed, and half of the bound has not gone */
+    answer(&world, 0);
+    answer_rooms(&world, 1);
+    owe_all(&world, 2);
+    for (uint32_t i = 0; i < 3; i++)
+        answer(&world, 10);
+    answer_rooms(&world, 2);
+    assert_int_equal(stream_drink(&world), 250000 + 30);
+    assert_int_equal(world.rooms, 2);
+    stream_end(&world);
+}
+
 static void answer_bad(stream_world *world, axo_ctx *ctx)
 {
     axo_stream *it = world->stream;
@@ -427,6 +463,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_look_takes_no_promise_of_a_request_back),
     cmocka_unit_test(nothing_is_read_meanwhile),
     cmocka_unit_test(room_at_the_end_of_the_turn),
+    cmocka_unit_test(room_while_nothing_is_read),
     cmocka_unit_test(bad_input_changes_nothing),
 };
 TEST_MAIN(tests)
