@@ -117,12 +117,11 @@ static void wire_end(axo_ctx *ctx, axo_stream *it)
     axo__wire_wake(ctx, it);
 }
 
-/* Behind what may have made room for who has found none: the descriptor brings the actor back, or,
- * where nothing can be written, a message, since the other side may read no more before it has an
- * answer to what this side has yet to take. */
+/* Behind what may have made room for who has found none. The descriptor brings the actor back to be
+ * told, or a message where nothing can be written: the other side may read nothing before this side
+ * has taken more. `poked`: one of the two is on its way. */
 static void wire_made_room(axo_ctx *ctx, axo_stream *it)
 {
-    axo__demand_weigh(&it->demand, it->waiting);
     if (it->poked || !axo__wire_tells_room(it))
         return;
     it->poked = true;
@@ -141,6 +140,7 @@ void axo__wire_flush(axo_ctx *ctx, axo_stream *it)
         it->poked = true;
     if (it->waiting > 0 && it->write_ns > 0)
         axo__wire_arm(ctx, it);
+    axo__demand_weigh(&it->demand, it->waiting);
     wire_made_room(ctx, it);
     axo__wire_want(ctx, it);
 }
