@@ -99,7 +99,7 @@ static void a_freed_block_is_used_again(void **state)
 }
 
 /* One cache takes, the other frees: blocks come back in batches, so memory does not grow. */
-static void blocks_come_back_from_elsewhere(void **state)
+static void come_back(size_t size, void (*give)(axo__cache *cache, void *memory, size_t size))
 {
     enum { MANY = 4 * AXO__MAGAZINE };
     static void *blocks[MANY];
@@ -108,14 +108,24 @@ static void blocks_come_back_from_elsewhere(void **state)
     world_open(&world, UINT64_MAX);
     for (int round = 0; round < 200; round++) {
         for (int i = 0; i < MANY; i++)
-            blocks[i] = axo__pool_alloc(&world.a, 200);
+            blocks[i] = axo__pool_alloc(&world.a, size);
         for (int i = 0; i < MANY; i++)
-            axo__pool_free(&world.b, blocks[i], 200);
+            give(&world.b, blocks[i], size);
         if (round == 20)
             after_warm_up = unit_heap_blocks(&world.heap);
     }
     assert_int_equal(unit_heap_blocks(&world.heap), after_warm_up);
     world_close(&world);
+}
+
+static void blocks_come_back_from_elsewhere(void **state)
+{
+    come_back(200, axo__pool_free);
+}
+
+static void lines_come_back_from_elsewhere(void **state)
+{
+    come_back(AXO__CACHE_LINE, axo__pool_free_line);
 }
 
 static void flush_hands_whole_magazines_over(void **state)
@@ -445,6 +455,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(blocks_are_aligned_as_their_size_is),
     cmocka_unit_test(a_freed_block_is_used_again),
     cmocka_unit_test(blocks_come_back_from_elsewhere),
+    cmocka_unit_test(lines_come_back_from_elsewhere),
     cmocka_unit_test(flush_hands_whole_magazines_over),
     cmocka_unit_test(large_blocks_go_straight_through),
     cmocka_unit_test(no_memory_changes_nothing),

@@ -11,7 +11,7 @@
 #include "base/config.h"
 #include "support/limits.h"
 
-enum { GO = 1, NOTE, SPAWN, STOP, WAIT, QUEUE, RECORD, FAIL, BOUNCE, PILL, PLACES_MAX = 20 };
+enum { GO = 1, NOTE, SPAWN, STOP, WAIT, QUEUE, RECORD, FAIL, BOUNCE, PILL, CHAIN, PLACES_MAX = 20 };
 
 static struct {
     axo_system *system;
@@ -23,6 +23,7 @@ static struct {
     atomic_uint bounces; /* turns that the next slot has led to */
     atomic_uint bounced; /* of them before `other` had its turn */
     atomic_long burn_ns; /* a message of `first` takes, at least */
+    atomic_uint chained; /* messages of `next` that it has had from itself, and the first */
     atomic_int code;     /* of the failure after which `next` was restarted */
     _Atomic(const char *) place[PLACES_MAX];
     atomic_uint places;
@@ -96,6 +97,11 @@ static axo_status next_receive(axo_ctx *ctx, void *state, const axo_message *mes
 {
     if (message->tag == BOUNCE)
         return axo_reply(ctx, message, BOUNCE, NULL, 0);
+    if (message->tag == CHAIN) {
+        plain_mark("chain");
+        return atomic_fetch_add(&w.chained, 1) < 2 ? axo_send(ctx, axo_self(ctx), CHAIN, NULL, 0)
+                                                   : AXO_OK;
+    }
     if (message->tag == RECORD) {
         (void)axo_fail(ctx, 1, "recorded only");
         return AXO_OK;
@@ -132,6 +138,10 @@ static axo_status first_receive(axo_ctx *ctx, void *state, const axo_message *me
         bool over = atomic_fetch_add(&w.bounces, 2) >= 4 * AXO__NEXT_RUNS_MAX;
         return over ? AXO_OK : axo_send(ctx, w.next, BOUNCE, NULL, 0);
     }
+    if (message->tag == CHAIN) {
+        assert_int_equal(axo_send(ctx, w.other, NOTE, NULL, 0), AXO_OK);
+        return axo_send(ctx, w.next, CHAIN, NULL, 0);
+    }
     plain_mark("first");
     if (message->tag == PILL)
         return axo_poison(ctx, w.other);
@@ -153,9 +163,11 @@ static axo_ref plain_spawn(const axo_class *cls)
     return ref;
 }
 
-static void plain_start(void)
+/* A quantum of so many messages, which time does not shorten; 0: the library's. */
+static void plain_start_with(uint32_t quantum)
 {
-    axo_options options = AXO_OPTIONS(.workers = 1);
+    axo_options options =
+        AXO_OPTIONS(.workers = 1, .quantum = quantum, .no_quantum_us = quantum != 0);
     memset((void *)&w, 0, sizeof w);
     assert_int_equal(axo_system_start(&options, &w.system), AXO_OK);
     w.first = plain_spawn(&first_class);
@@ -168,6 +180,11 @@ static void plain_start(void)
     for (uint32_t i = 0; i < PLACES_MAX; i++)
         atomic_store(&w.place[i], NULL);
     atomic_store(&w.places, 0);
+}
+
+static void plain_start(void)
+{
+    plain_start_with(0);
 }
 
 static void plain_stop(void)
@@ -258,6 +275,18 @@ static void the_ready_queue_has_its_turn_in_time(void **state)
     assert_in_range(late, 0, 4);
 }
 
+/* The message in hand with which a turn begins is one of its quantum. */
+static void a_turn_from_the_next_slot(void **state)
+{
+    static const char *const want[] = {"chain", "chain", "other", "chain"};
+    plain_start_with(2);
+    assert_int_equal(axo_system_send(w.system, w.first, CHAIN, NULL, 0), AXO_OK);
+    plain_await(4);
+    for (uint32_t i = 0; i < 4; i++)
+        assert_string_equal(atomic_load(&w.place[i]), want[i]);
+    plain_stop();
+}
+
 /* A pill that is alone in its lane, and whose cell the next slot leads to, is no message for the
  * handler. */
 static void a_pill_from_the_next_slot(void **state)
@@ -287,6 +316,7 @@ static void a_failure_that_was_only_recorded(void **state)
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_failure_that_was_only_recorded),
     cmocka_unit_test(the_next_slot_leads_on),
+    cmocka_unit_test(a_turn_from_the_next_slot),
     cmocka_unit_test(a_pill_from_the_next_slot),
     cmocka_unit_test(an_urgent_cell_comes_before_it),
     cmocka_unit_test(a_newborn_comes_before_it),
