@@ -352,6 +352,7 @@ static uint32_t wire_ready(axo_ctx *ctx, axo_stream *it, uint32_t events)
         told = axo__wire_read(ctx, it);
     if ((events & AXO_IO_OUT) != 0 && it->waiting > 0 && it->status == AXO_OK) {
         it->blocked = false;
+        it->poked = true; /* what comes of it is told behind this */
         axo__wire_flush(ctx, it);
         if (it->blocked)
             (void)axo_io_blocked(ctx, it->fd, AXO_IO_OUT);

@@ -92,8 +92,8 @@ axo_status axo__wire_check(axo_ctx *ctx, const axo_stream *it);
 /* What is wanted of the descriptor follows from the state. */
 void axo__wire_want(axo_ctx *ctx, axo_stream *it);
 
-/* A message brings the actor back to be told something that the descriptor cannot say. Without
- * memory for it nothing comes before the descriptor's next readiness. */
+/* The actor is brought back to be told something: by the descriptor, or by a message where it can
+ * not say that. Without memory for it nothing comes before the descriptor's next readiness. */
 void axo__wire_wake(axo_ctx *ctx, axo_stream *it);
 
 /* It goes wrong: told and closed by the next axo_stream_receive, which comes by itself. */

@@ -117,15 +117,12 @@ static void wire_end(axo_ctx *ctx, axo_stream *it)
     axo__wire_wake(ctx, it);
 }
 
-/* Behind what may have made room for who has found none. The descriptor brings the actor back to be
- * told, or a message where nothing can be written: the other side may read nothing before this side
- * has taken more. `poked`: one of the two is on its way. */
+/* Behind what may have made room for who has found none. The descriptor alone may not bring the
+ * actor back: while much of what it has taken is unread it is not ready, and the other side may
+ * read nothing before this side has taken more. */
 static void wire_made_room(axo_ctx *ctx, axo_stream *it)
 {
-    if (it->poked || !axo__wire_tells_room(it))
-        return;
-    it->poked = true;
-    if (it->blocked)
+    if (!it->poked && axo__wire_tells_room(it))
         axo__wire_wake(ctx, it);
 }
 

@@ -179,6 +179,7 @@ typedef struct ghosts {
     uint32_t living;     /* users' actors */
     uint32_t memory_barred; /* who fails or ends just now: index + 1 */
     const void *barred;     /* the worker in whose turn that is: others may take memory */
+    const void *barred_in;  /* the cell whose turn that is; NULL: the turn is over */
     bool manual;
     bool lent;
     bool loud;           /* show the last events at a failure */

@@ -31,11 +31,14 @@ static void ghost_bar(const ghost *it)
 {
     g.memory_barred = it->self + 1;
     g.barred = axo__self;
+    g.barred_in = axo__self->current;
 }
 
+/* A turn that follows is another actor's, which may take memory before it tells of anything. */
 bool ghost_is_barred(void)
 {
-    return g.memory_barred != 0 && g.barred == axo__self;
+    const axo__cell *now = axo__self != NULL ? axo__self->current : NULL;
+    return g.memory_barred != 0 && g.barred == axo__self && (now == NULL || now == g.barred_in);
 }
 
 static void ghost_enter(ghost *it, const axo_event *e)

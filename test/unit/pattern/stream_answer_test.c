@@ -378,6 +378,30 @@ static void answer_rooms(stream_world *world, uint32_t rooms)
     assert_int_equal(world->rooms, rooms);
 }
 
+/* All of it is written, but the socket is not ready before the other side reads, which that may not
+ * do before it has asked for more. */
+static void answer_much(stream_world *world, axo_ctx *ctx)
+{
+    assert_int_equal(axo_stream_owe(ctx, world->stream, 1), AXO_OK);
+    assert_int_equal(axo_stream_answer(ctx, world->stream, bytes, 120000), AXO_OK);
+    assert_false(axo_stream_has_room(ctx, world->stream));
+}
+
+static void room_behind_all_that_is_written(void **state)
+{
+    stream_world world = {.settings = {.outstanding_bytes = 100000, .output_high = 500000}};
+    stream_pair(&world, SOCK_STREAM);
+    stream_begin(&world);
+    stream_do(&world, answer_much);
+    assert_int_equal(world.info.output, 0);
+    struct pollfd out = {.fd = world.info.fd, .events = POLLOUT};
+    assert_int_equal(poll(&out, 1, 0), 0);
+    answer_rooms(&world, 1);
+    answer_rooms(&world, 1);
+    assert_int_equal(stream_drink(&world), 120000);
+    stream_end(&world);
+}
+
 /* Answers make room while the other side reads nothing: that is told although nothing can be
  * written, as the other side may not read before it has asked for more. */
 static void room_while_nothing_is_read(void **state)
@@ -463,6 +487,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_look_takes_no_promise_of_a_request_back),
     cmocka_unit_test(nothing_is_read_meanwhile),
     cmocka_unit_test(room_at_the_end_of_the_turn),
+    cmocka_unit_test(room_behind_all_that_is_written),
     cmocka_unit_test(room_while_nothing_is_read),
     cmocka_unit_test(bad_input_changes_nothing),
 };
