@@ -123,6 +123,12 @@
 #define AXO__TIMER_LATE_NS 500000
 /* Longer than any turn, and a few of them together still have a number: 36 years. */
 #define AXO__QUANTUM_NEVER (INT64_MAX / 8)
+/* How long the reclaimer sleeps behind a batch, however much is retired meanwhile (mem/grace.h). */
+#if defined(AXO_HARD) || defined(AXO_SIM)
+#define AXO__GRACE_NAP_NS 2000
+#else
+#define AXO__GRACE_NAP_NS 100000
+#endif
 /* How long every worker must be stuck before a spare one takes over what they left. */
 #define AXO__SPARE_NS INT64_C(3000000)
 /* How often the first spare looks while some worker is busy and others are parked. */

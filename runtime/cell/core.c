@@ -95,8 +95,10 @@ static __attribute__((noinline)) axo__cell *local_take_more(axo__local *local, a
     local->freed_count = 0;
     if (first == NULL)
         first = axo__table_take(&core->table, axo__local_home(local), status);
-    if (first == NULL)
+    if (first == NULL) {
+        axo__grace_hurry(&core->grace);
         return NULL;
+    }
     if (first->free_next != NULL && local->batch <= 1) {
         axo__table_give(&core->table, axo__local_home(local), first->free_next);
         first->free_next = NULL;
@@ -115,6 +117,7 @@ static __attribute__((noinline)) axo__cell *local_admit(axo__local *local, axo__
     cell->free_next = local->free;
     local->free = cell;
     *status = AXO_ELIMIT;
+    axo__grace_hurry(&local->core->grace); /* who has ended counts until it expires */
     return NULL;
 }
 

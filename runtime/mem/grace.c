@@ -8,6 +8,7 @@
 #include <axo/system.h>
 
 #include "base/assert.h"
+#include "base/config.h"
 
 /* The reclaimer looks again after this for a thread that is about to end. */
 #define GRACE_REAP_NS INT64_C(10000000)
@@ -22,9 +23,9 @@ static bool grace_is_empty(const axo__grace *grace)
     return grace->retired.any == 0 && grace->retired.blocks == NULL;
 }
 
-/* Detaches all that is retired; false: there is nothing. Reading `quit` under the same mutex closes
- * the race with axo__grace_stop: what was retired before `quit` was set is in this batch or was in
- * an earlier one. */
+/* Detaches all that is retired; false: there is nothing, and the next retire wakes. Reading `quit`
+ * under the same mutex closes the race with axo__grace_stop: what was retired before `quit` was set
+ * is in this batch or was in an earlier one. */
 static bool grace_take(axo__grace *grace, axo__grace_batch *batch, bool *quit)
 {
     axo__os_mutex_lock(&grace->mutex);
@@ -33,6 +34,7 @@ static bool grace_take(axo__grace *grace, axo__grace_batch *batch, bool *quit)
     grace->waiting += batch->any != 0;
     grace->retired.any = 0;
     grace->retired.blocks = NULL;
+    grace->naps = any && grace->how == AXO__GRACE_THREAD;
     *quit = grace->quit;
     axo__os_mutex_unlock(&grace->mutex);
     return any;
@@ -89,7 +91,10 @@ static axo__step grace_step(void *user)
     axo__grace_wait();
     grace->ops->pass(grace->user);
     grace_done(grace, &batch);
-    return AXO__STEP_AGAIN;
+    if (quit || (grace->ops->naps != NULL && !grace->ops->naps(grace->user)))
+        return AXO__STEP_AGAIN;
+    grace->thread.deadline = axo__os_now() + AXO__GRACE_NAP_NS;
+    return AXO__STEP_PARK;
 }
 
 static const axo__os_body grace_body = {
@@ -202,6 +207,7 @@ bool axo__grace_start(axo__grace *grace, const axo__grace_ops *ops, axo__grace_h
     grace->retired.any = 0;
     grace->retired.blocks = NULL;
     grace->waiting = 0;
+    grace->naps = false;
     grace->quit = false;
     grace->user = user;
     axo__os_parker_init(&grace->thread.parker);
@@ -219,11 +225,11 @@ fail_mutex:
     return false;
 }
 
-/* Only what comes first of a batch wakes the reclaimer: a system call for a batch. */
-static void grace_added(axo__grace *grace, bool first)
+/* Under the mutex: whether the reclaimer has to be woken for what is added: only for what comes
+ * first, and not from a nap. */
+static bool grace_wakes(const axo__grace *grace)
 {
-    if (first && grace->how == AXO__GRACE_THREAD)
-        axo__os_parker_wake(&grace->thread.parker);
+    return grace->how == AXO__GRACE_THREAD && !grace->naps && grace_is_empty(grace);
 }
 
 void axo__grace_retire(axo__grace *grace, uint32_t home, axo__grace_item *first,
@@ -232,7 +238,7 @@ void axo__grace_retire(axo__grace *grace, uint32_t home, axo__grace_item *first,
     axo__grace_batch *batch = &grace->retired;
     AXO_DEBUG_ASSERT(first != NULL && last->next == NULL && home < AXO__GRACE_HOMES);
     axo__os_mutex_lock(&grace->mutex);
-    bool empty = grace_is_empty(grace);
+    bool wakes = grace_wakes(grace);
     if ((batch->any & 1u << home) == 0)
         batch->last[home] = last;
     else
@@ -240,22 +246,34 @@ void axo__grace_retire(axo__grace *grace, uint32_t home, axo__grace_item *first,
     batch->items[home] = first;
     batch->any |= 1u << home;
     axo__os_mutex_unlock(&grace->mutex);
-    grace_added(grace, empty);
+    if (wakes)
+        axo__os_parker_wake(&grace->thread.parker);
 }
 
 void axo__grace_retire_block(axo__grace *grace, axo__grace_block *block)
 {
     axo__os_mutex_lock(&grace->mutex);
-    bool empty = grace_is_empty(grace);
+    bool wakes = grace_wakes(grace);
     block->next = grace->retired.blocks;
     grace->retired.blocks = block;
     axo__os_mutex_unlock(&grace->mutex);
-    grace_added(grace, empty);
+    if (wakes)
+        axo__os_parker_wake(&grace->thread.parker);
 }
 
 void axo__grace_wake(axo__grace *grace)
 {
     if (grace->how == AXO__GRACE_THREAD)
+        axo__os_parker_wake(&grace->thread.parker);
+}
+
+void axo__grace_hurry(axo__grace *grace)
+{
+    axo__os_mutex_lock(&grace->mutex);
+    bool naps = grace->naps;
+    grace->naps = false;
+    axo__os_mutex_unlock(&grace->mutex);
+    if (naps)
         axo__os_parker_wake(&grace->thread.parker);
 }
 

@@ -4,6 +4,10 @@
  * may block for ever between two calls, so they are no readers: each of their calls runs under the
  * gate of a door, and a grace period ends by passing through every door once.
  *
+ * Behind a batch the reclaimer naps for AXO__GRACE_NAP_NS: what is retired meanwhile is the next
+ * one, and costs who retires it no system call. It sleeps until it is woken only when a nap has
+ * brought nothing.
+ *
  * A system of lent threads has no reclaimer. Its workers are readers of it, and of no other system,
  * for the length of a visit: a word for each says in which period the reader was last quiescent, or
  * that it is away. Who leaves, or has nothing to do, asks whether the period of the batch that
@@ -65,6 +69,8 @@ typedef struct axo__grace_ops {
     void (*give_block)(void *user, axo__grace_block *block);
     /* joins threads that have ended; true: more threads are about to end. NULL: none to join */
     bool (*reap)(void *user);
+    /* THREAD: false: all is about to end; axo__grace_hurry follows what makes it so. NULL: true */
+    bool (*naps)(void *user);
     /* POLLED: whether each reader is away or has been quiescent in this period
      * (axo__grace_is_heard); and whether every gate from *door on could be entered and left, *door
      * being the first that could not. */
@@ -83,9 +89,10 @@ typedef struct axo__grace_batch {
 
 typedef struct axo__grace {
     axo__os_thread thread;
-    axo__os_mutex mutex;                   /* guards the next three */
+    axo__os_mutex mutex;                   /* guards the next four */
     axo__grace_batch retired;              /* since the last period began */
     uint32_t waiting;                      /* batches with items that have not expired */
+    bool naps;                             /* the reclaimer comes by itself, soon */
     bool quit;
     axo__grace_how how;
     axo__os_mutex poll_mutex;              /* guards the next four, and beginnings of periods */
@@ -107,6 +114,9 @@ bool axo__grace_start(axo__grace *grace, const axo__grace_ops *ops, axo__grace_h
 
 /* Makes the reclaimer look for threads to join. */
 void axo__grace_wake(axo__grace *grace);
+
+/* What is retired, or will be, is waited for: a nap is over. */
+void axo__grace_hurry(axo__grace *grace);
 
 /* Manual systems: expires what is retired. The caller is the only reader and must be quiescent.
  * false: nothing was retired. */

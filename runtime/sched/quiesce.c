@@ -113,8 +113,10 @@ bool axo__quiesce_look(axo__sched *first, axo__sched *others, int64_t now)
     uint64_t sum = quiesce_sum(first, others); /* (1) */
     if (!quiesce_doors_are_free(first)) /* (2) */
         return false;
-    if (!axo__grace_is_idle(&core->grace)) /* (3) */
+    if (!axo__grace_is_idle(&core->grace)) { /* (3) */
+        axo__grace_hurry(&core->grace);
         return false;
+    }
     /* What expired before (3) is seen by the reclaimer's mutex, which (3) has taken. */
     if (axo__a32_load_relaxed(&core->expired_any) != 0) /* (4) */
         return false;

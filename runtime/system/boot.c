@@ -90,11 +90,18 @@ static bool boot_try_pass(void *user, uint32_t *door)
     return true;
 }
 
+static bool boot_naps(void *user)
+{
+    axo_system *system = user;
+    return axo__a32_load_relaxed(&system->core.closing) == 0;
+}
+
 static const axo__grace_ops boot_grace_ops = {
     .pass = boot_pass_doors,
     .expire = boot_expire,
     .give_block = boot_give_block,
     .reap = axo__pools_reap,
+    .naps = boot_naps,
     .heard = boot_heard,
     .try_pass = boot_try_pass,
 };

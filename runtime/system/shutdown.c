@@ -21,6 +21,7 @@ static void shutdown_guardian_stops(axo__worker *worker, const axo__cell *guardi
 {
     AXO_DEBUG_ASSERT(guardian->guardian);
     axo__a32_store_relaxed(&worker->local.core->closing, 1); /* DL-12 */
+    axo__grace_hurry(&worker->local.core->grace);
     if (guardian == worker->local.core->system->cells[AXO_GUARDIAN_USER])
         axo__scheduled_close(worker); /* SH-08 */
 }

@@ -21,7 +21,7 @@
  * stamp sched/park.c:axo__worker_park 572faf79806a
  * stamp sched/park.c:park_look c4c99e614a4d
  * stamp sched/pool.h:axo__worker_idles c40a0891e23b
- * stamp sched/quiesce.c:axo__quiesce_look 8c336b4c71ad
+ * stamp sched/quiesce.c:axo__quiesce_look 5c1dbe7368e3
  * stamp sched/quiesce.c:quiesce_doors_are_free 3139ac10fea2
  * stamp sched/quiesce.c:quiesce_is_empty a56b53d84736
  * stamp sched/quiesce.c:quiesce_is_idle e404bc102140

@@ -28,7 +28,7 @@
  * stamp cell/state.h:axo__state_announce_system ee9af73ddd26
  * stamp cell/state.h:axo__state_claim 37995a4ece08
  * stamp cell/state.h:axo__state_inject f06891c3048a
- * stamp mem/grace.c:grace_step ad23ca523a92
+ * stamp mem/grace.c:grace_step 676fb89e75cb
  * stamp mem/rcu.c:axo__grace_offline ee1b0131c7dd
  * stamp mem/rcu.c:axo__grace_quiet 390fc8ad6da0
  * stamp sched/claim.c:axo__sched_push_urgent_any 2f2b5bf248ec

@@ -35,9 +35,9 @@
  * stamp cell/table.c:axo__table_begin 41f5d91da239
  * stamp cell/table.c:axo__table_end 234a71244066
  * stamp cell/table.h:axo__table_find 5142c26785b3
- * stamp mem/grace.c:axo__grace_retire 2bd26fbcb9dc
- * stamp mem/grace.c:grace_step ad23ca523a92
- * stamp mem/grace.c:grace_take c0d491f8fefc
+ * stamp mem/grace.c:axo__grace_retire afb0ddfebabc
+ * stamp mem/grace.c:grace_step 676fb89e75cb
+ * stamp mem/grace.c:grace_take eee6ab1e35a7
  * stamp mem/rcu.c:axo__grace_offline ee1b0131c7dd
  * stamp mem/rcu.c:axo__grace_online fe4e9694903e
  * stamp mem/rcu.c:axo__grace_quiet 390fc8ad6da0

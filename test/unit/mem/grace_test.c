@@ -162,6 +162,30 @@ static void enter_nests(void **state)
     free(world);
 }
 
+static bool world_naps(grace_world *world)
+{
+    axo__os_mutex_lock(&world->grace.mutex);
+    bool naps = world->grace.naps;
+    axo__os_mutex_unlock(&world->grace.mutex);
+    return naps;
+}
+
+static void world_await_nap(grace_world *world, bool naps)
+{
+    time_t limit = time(NULL) + 60;
+    while (world_naps(world) != naps && time(NULL) < limit)
+        (void)sched_yield();
+    assert_int_equal(world_naps(world), naps);
+}
+
+static void world_await_expired(grace_world *world, uint32_t expired)
+{
+    time_t limit = time(NULL) + 60;
+    while (axo__a32_load_acquire(&world->expired) < expired && time(NULL) < limit)
+        (void)sched_yield();
+    assert_int_equal(axo__a32_load_acquire(&world->expired), expired);
+}
+
 /* One worker inside another that is offline: nothing expires before it is quiet, and it leaves the
  * thread offline, so that nothing waits for the outer one. */
 static void an_inner_one_leaves_it_offline(void **state)
@@ -178,12 +202,32 @@ static void an_inner_one_leaves_it_offline(void **state)
     axo__grace_quiet();
     axo__grace_leave(true);
     axo__grace_retire(&world->grace, 0, &world->things[1].item, &world->things[1].item);
-    time_t limit = time(NULL) + 60;
-    while (axo__a32_load_acquire(&world->expired) < 2 && time(NULL) < limit)
-        (void)sched_yield();
-    assert_int_equal(axo__a32_load_acquire(&world->expired), 2);
+    world_await_expired(world, 2);
     axo__grace_online();
     axo__grace_leave(false);
+    axo__grace_stop(&world->grace);
+    free(world);
+}
+
+/* Behind a batch the reclaimer comes by itself, until that has brought nothing; who waits for what
+ * is retired wakes it. */
+static void a_nap_ends(void **state)
+{
+    grace_world *world = world_new();
+    (void)axo__grace_enter();
+    assert_false(world_naps(world));
+    axo__grace_hurry(&world->grace);
+    axo__grace_retire(&world->grace, 0, &world->things[0].item, &world->things[0].item);
+    world_await_nap(world, true);
+    axo__grace_retire(&world->grace, 0, &world->things[1].item, &world->things[1].item);
+    assert_true(world_naps(world));
+    axo__grace_hurry(&world->grace);
+    assert_false(world_naps(world));
+    axo__grace_leave(false);
+    world_await_expired(world, 2);
+    world_await_nap(world, false);
+    axo__grace_retire(&world->grace, 0, &world->things[2].item, &world->things[2].item);
+    world_await_expired(world, 3);
     axo__grace_stop(&world->grace);
     free(world);
 }
@@ -290,6 +334,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_reader_holds_the_period_open),
     cmocka_unit_test(enter_nests),
     cmocka_unit_test(an_inner_one_leaves_it_offline),
+    cmocka_unit_test(a_nap_ends),
     cmocka_unit_test(a_list_is_retired_whole_and_stop_expires_it),
     cmocka_unit_test(homes_are_kept_apart),
     cmocka_unit_test(blocks_wait_beside_items),
