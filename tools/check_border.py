@@ -14,7 +14,7 @@ import sys
 CALL = re.compile(r"(?:->|\.)(\w+)\(")
 # Tables of functions between layers, threads' bodies, and timers.
 OWN = set("begin step sleep wake end idle stuck dispatch undispatch publish record board_tell figures_tell span system thrown fail "
-          "notice notice_keep notice_free expire give_block drain pass reap heard try_pass living root_failed root_gone "
+          "notice notice_keep notice_free expire give_block drain pass reap naps heard try_pass living root_failed root_gone "
           "failed guardian_stops forked fire finish work make unmake enter leave nobody_parked deadline ends is_idle tell announce "
           "done sa_sigaction sa_handler".split())  # a handler before ours leaves as it likes
 CALLED = {"runtime/pattern/call.c": "owned->destroy(", "runtime/pattern/wire_output.c": "block->destroy("}
