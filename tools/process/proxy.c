@@ -75,6 +75,8 @@ static axo_status proxy_start(axo_ctx *ctx, proxy *me, const axo_failure *failur
     me->starting = true;
     if (failure != NULL)
         process_failure_pack(&life->restart, failure);
+    /* Asked for before the keeper has a thread, which asks again if this could not. */
+    (void)process_link_open(life, failure != NULL);
     return process_keeper_spawn(ctx, life, failure != NULL, &me->keeper);
 }
 
