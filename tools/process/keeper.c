@@ -75,6 +75,15 @@ static axo_status keeper_open(axo_ctx *ctx, keeper *me)
     return keeper_again(ctx);
 }
 
+/* Nobody has read what was written for it. */
+static void keeper_close(process_life *life)
+{
+    (void)pthread_mutex_lock(&life->mutex);
+    process_link_close(life);
+    life->next_number = life->window.first;
+    (void)pthread_mutex_unlock(&life->mutex);
+}
+
 /* One that has died with its zygote before it had begun is asked for again. */
 static axo_status keeper_start(axo_ctx *ctx, keeper *me)
 {
@@ -88,7 +97,7 @@ static axo_status keeper_start(axo_ctx *ctx, keeper *me)
     if (state != PROCESS_STARTING)
         return keeper_down(ctx, me, 0, "it has not started");
     if (link->dead && !link->told && !keeper_late(me)) {
-        process_link_close(me->life);
+        keeper_close(me->life);
         return keeper_again(ctx);
     }
     if (link->dead)
