@@ -595,7 +595,9 @@ _Noreturn void process_child_run(int share_fd, int wake_fd)
     if (error != 0)
         child_not_started(error, "it cannot be confined");
     child.started = true;
-    atomic_store(&child_share()->state, PROCESS_LIVE);
+    uint32_t starting = PROCESS_STARTING;
+    if (!atomic_compare_exchange_strong(&child_share()->state, &starting, PROCESS_LIVE))
+        child_exit();
     process_wake(child.wake_fd);
     child_loop();
 }

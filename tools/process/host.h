@@ -160,6 +160,9 @@ int process_link_open(process_life *life, bool restarted);
 /* Hears what the zygote says of the process. */
 void process_link_hear(process_link *link);
 
+/* A process that has not started takes no message any more. false: it has. */
+bool process_link_withdraw(process_link *link);
+
 /* Kills the process, if it is not dead. */
 void process_link_kill(const process_link *link);
 

@@ -75,6 +75,15 @@ static axo_status keeper_open(axo_ctx *ctx, keeper *me)
     return keeper_again(ctx);
 }
 
+/* Nobody has read what was written for it. */
+static void keeper_close(process_life *life)
+{
+    (void)pthread_mutex_lock(&life->mutex);
+    process_link_close(life);
+    life->next_number = life->window.first;
+    (void)pthread_mutex_unlock(&life->mutex);
+}
+
 /* One that has died with its zygote before it had begun is asked for again. */
 static axo_status keeper_start(axo_ctx *ctx, keeper *me)
 {
@@ -88,7 +97,8 @@ static axo_status keeper_start(axo_ctx *ctx, keeper *me)
     if (state != PROCESS_STARTING)
         return keeper_down(ctx, me, 0, "it has not started");
     if (link->dead && !link->told && !keeper_late(me)) {
-        process_link_close(me->life);
+        if (process_link_withdraw(link))
+            keeper_close(me->life);
         return keeper_again(ctx);
     }
     if (link->dead)
@@ -148,7 +158,7 @@ static axo_status keeper_post_stop(axo_ctx *ctx, void *state)
         return AXO_OK;
     int64_t deadline = process_now() + life->recipe.stop_ns;
     (void)pthread_mutex_lock(&life->mutex);
-    bool live = atomic_load(&link->map.share->state) == PROCESS_LIVE;
+    bool live = !process_link_withdraw(link);
     link->sent_off = live && !link->dead;
     if (link->sent_off)
         process_link_order(link, life->leave ? PROCESS_LEAVE : PROCESS_STOP,

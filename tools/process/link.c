@@ -131,6 +131,13 @@ void process_link_hear(process_link *link)
     }
 }
 
+bool process_link_withdraw(process_link *link)
+{
+    uint32_t state = PROCESS_STARTING;
+    (void)atomic_compare_exchange_strong(&link->map.share->state, &state, PROCESS_WITHDRAWN);
+    return state != PROCESS_LIVE;
+}
+
 void process_link_kill(const process_link *link)
 {
     if (link->pid_fd >= 0 && !link_pid_ended(link))

@@ -75,6 +75,8 @@ static axo_status proxy_start(axo_ctx *ctx, proxy *me, const axo_failure *failur
     me->starting = true;
     if (failure != NULL)
         process_failure_pack(&life->restart, failure);
+    /* Asked for before the keeper has a thread, which asks again if this could not. */
+    (void)process_link_open(life, failure != NULL);
     return process_keeper_spawn(ctx, life, failure != NULL, &me->keeper);
 }
 
@@ -286,7 +288,8 @@ static void proxy_write(process_life *life, process_link *link)
 
 static bool proxy_may_write(const proxy *me)
 {
-    return !me->over && !me->failing && !me->life->link->spoilt;
+    const process_link *link = me->life->link;
+    return link != NULL && !me->over && !me->failing && !me->failed && !link->spoilt;
 }
 
 /* Whether there is something to read, or room for what is to be written. */
@@ -332,6 +335,8 @@ static void proxy_pump(axo_ctx *ctx, proxy *me)
 {
     process_life *life = me->life;
     process_link *link = life->link;
+    if (!me->up && proxy_may_write(me)) /* it finds them as soon as it has started */
+        proxy_write(life, link);
     if (!me->up || me->failed)
         return;
     process_link_drain(ctx, life, PROXY_RECORDS);

@@ -47,8 +47,14 @@ typedef struct zygote {
     zygote_one *all;
     size_t room;
     struct pollfd *polled;
+    int64_t fill_at; /* when it forks the spares that it lacks; 0: it lacks none */
     sigset_t before; /* signals that are blocked in what is forked */
 } zygote;
+
+/* A spare's job comes first, and what its host has to do for it: the next spare is forked so long
+ * after; and so long after one that could not be. */
+#define ZYGOTE_REST_NS  INT64_C(3000000)
+#define ZYGOTE_AGAIN_NS INT64_C(300000000)
 
 static _Noreturn void zygote_die(const char *what)
 {
@@ -142,13 +148,32 @@ static bool zygote_is_spare(const zygote_one *one)
     return one->pid != 0 && one->socket >= 0 && one->life < 0 && one->share < 0;
 }
 
-static void zygote_fill(zygote *z)
+static uint32_t zygote_lacks(const zygote *z)
 {
     uint32_t spares = 0;
     for (size_t i = 0; i < z->room; i++)
         spares += zygote_is_spare(&z->all[i]) ? 1 : 0;
-    while (spares < z->spares && zygote_fork(z) != NULL)
-        spares++;
+    return spares < z->spares ? z->spares - spares : 0;
+}
+
+/* false: some could not be forked. */
+static bool zygote_fill(zygote *z)
+{
+    uint32_t lacks = zygote_lacks(z);
+    while (lacks > 0 && zygote_fork(z) != NULL)
+        lacks--;
+    return lacks == 0;
+}
+
+static void zygote_fill_in_time(zygote *z)
+{
+    int64_t now = process_now();
+    if (zygote_lacks(z) == 0)
+        z->fill_at = 0;
+    else if (z->fill_at == 0)
+        z->fill_at = now + ZYGOTE_REST_NS;
+    else if (now >= z->fill_at)
+        z->fill_at = zygote_fill(z) ? 0 : now + ZYGOTE_AGAIN_NS;
 }
 
 /* Tells the host whose process it is, before that can begin: nobody is taken for one that has died
@@ -267,6 +292,15 @@ static _Noreturn void zygote_end(zygote *z)
     _exit(0);
 }
 
+/* Milliseconds until it has to do something by itself; -1: it has not. */
+static int zygote_timeout(const zygote *z)
+{
+    int64_t left = z->fill_at - process_now();
+    if (z->fill_at == 0)
+        return -1;
+    return left > 0 ? (int)((left + 999999) / 1000000) : 0;
+}
+
 static void zygote_wait(zygote *z)
 {
     nfds_t count = 0;
@@ -279,7 +313,7 @@ static void zygote_wait(zygote *z)
             (struct pollfd){.fd = taking ? z->all[i].socket : -1, .events = POLLIN};
         z->polled[count++] = (struct pollfd){.fd = living ? z->all[i].life : -1};
     }
-    if (poll(z->polled, count, -1) < 0 && errno != EINTR)
+    if (poll(z->polled, count, zygote_timeout(z)) < 0 && errno != EINTR)
         zygote_die("poll");
 }
 
@@ -303,7 +337,7 @@ static void zygote_turn(zygote *z)
         zygote_end(z);
     if (asked)
         zygote_take_job(z);
-    zygote_fill(z);
+    zygote_fill_in_time(z);
 }
 
 /* PDEATHSIG is of the thread that has started it, which lives as long as it is wanted. */
@@ -330,7 +364,7 @@ _Noreturn void process_zygote_run(const process_zygote_order *order,
     z.signals = signalfd(-1, &blocked, SFD_CLOEXEC | SFD_NONBLOCK);
     if (z.signals < 0 || zygote_place(&z) == NULL)
         zygote_die("no memory");
-    zygote_fill(&z);
+    z.fill_at = zygote_fill(&z) ? 0 : process_now() + ZYGOTE_AGAIN_NS;
     if (process_wire_send(z.control, "r", 1, NULL, 0) != 0)
         _exit(0);
     for (;;)
