@@ -57,8 +57,8 @@ typedef struct process_order {
  * LEAVE and one STOP follow an order that the process has not seen. */
 #define PROCESS_ORDERS 4
 
-/* How far the process is. It becomes LIVE, and takes messages, unless the host has withdrawn it: one
- * of the two changes what was STARTING. */
+/* How far the process is. It becomes LIVE, and takes messages, unless the host has withdrawn it:
+ * one of the two changes what was STARTING. */
 enum { PROCESS_STARTING = 0, PROCESS_LIVE = 1, PROCESS_NOT_STARTED = 2, PROCESS_WITHDRAWN = 3 };
 
 typedef struct process_share {
