@@ -31,7 +31,6 @@ typedef struct proxy {
     process_life *life;
     axo_ref keeper;
     bool up;          /* the link is this actor's, too */
-    bool starting;
     bool under;       /* the next one that comes back is what it fails under */
     bool failing;     /* a failure waits to be raised: */
     uint32_t kind;
@@ -72,10 +71,9 @@ static axo_status proxy_start(axo_ctx *ctx, proxy *me, const axo_failure *failur
 {
     process_life *life = me->life;
     life->leave = false;
-    me->starting = true;
     if (failure != NULL)
         process_failure_pack(&life->restart, failure);
-    /* Asked for before the keeper has a thread, which asks again if this could not. */
+    /* The zygote is asked before the keeper has a thread, which asks again if this could not. */
     (void)process_link_open(life, failure != NULL);
     return process_keeper_spawn(ctx, life, failure != NULL, &me->keeper);
 }
@@ -234,7 +232,6 @@ static axo_status proxy_down(axo_ctx *ctx, proxy *me)
     process_life *life = me->life;
     process_link *link = life->link;
     uint32_t kind = life->lived ? AXO_FAILURE_POST_RESTART : AXO_FAILURE_INIT;
-    me->starting = false;
     me->over = true;
     if (link != NULL)
         process_link_drain(ctx, life, UINT32_MAX);
@@ -409,7 +406,6 @@ static axo_status proxy_up(axo_ctx *ctx, proxy *me)
     process_link *link = life->link;
     const uint32_t timer = PROXY_TIMER_WATCHDOG;
     int64_t every = life->recipe.watchdog_ns / 4;
-    me->starting = false;
     me->up = true;
     life->lived = true;
     axo_status status = axo_io_watch(ctx, link->wake_fd, AXO_IO_IN, 0);
