@@ -79,5 +79,6 @@
 #include <axo/verdict.h>
 #include <axo/version.h>
 #include <axo/watch.h>
+#include <axo/world.h>
 
 #endif

@@ -562,3 +562,60 @@ uint64_t axo__bounded_place_any(axo__bounded_mailbox *bounded, axo_ref sender)
     axo__os_mutex_unlock(&bounded->mutex);
     return place;
 }
+
+/* ---- a look at all of them ---- */
+
+typedef struct bounded_list {
+    axo__message **out;
+    size_t room;
+    size_t count;
+} bounded_list;
+
+static void bounded_list_add(bounded_list *list, axo__message *message)
+{
+    if (list->count < list->room)
+        list->out[list->count] = message;
+    list->count++;
+}
+
+static void bounded_list_chain(bounded_list *list, const axo__chain *chain)
+{
+    for (axo__message *message = chain->first; message != NULL;
+         message = axo__message_next(message))
+        bounded_list_add(list, message);
+}
+
+/* Takes the entries out one by one, each into the place that has become free at the end, and turns
+ * them round: what is sorted is a heap. */
+static void bounded_heap_sort(axo__bounded_mailbox *bounded)
+{
+    const uint32_t count = bounded->entry_count;
+    axo__bounded_entry *entries = bounded->entries;
+    while (bounded->entry_count > 1) {
+        axo__bounded_entry first = entries[0];
+        (void)bounded_heap_pop(bounded);
+        entries[bounded->entry_count] = first;
+    }
+    bounded->entry_count = count;
+    for (uint32_t i = 0; i < count / 2; i++) {
+        axo__bounded_entry entry = entries[i];
+        entries[i] = entries[count - 1 - i];
+        entries[count - 1 - i] = entry;
+    }
+}
+
+size_t axo__bounded_list_any(axo__bounded_mailbox *bounded, axo__message **out, size_t room)
+{
+    bounded_list list = {.out = out, .room = room};
+    axo__os_mutex_lock(&bounded->mutex);
+    bounded_heap_sort(bounded);
+    bounded_list_chain(&list, &bounded->control);
+    for (uint32_t i = 0; i < bounded->entry_count; i++)
+        bounded_list_add(&list, bounded->entries[i].message);
+    bounded_list_chain(&list, &bounded->rest);
+    bounded_list_chain(&list, &bounded->late);
+    for (const axo__waiter *waiter = bounded->line.first; waiter != NULL; waiter = waiter->next)
+        bounded_list_chain(&list, &waiter->held);
+    axo__os_mutex_unlock(&bounded->mutex);
+    return list.count;
+}

@@ -126,6 +126,10 @@ void axo__bounded_close_owner(axo__bounded_mailbox *bounded, axo__chain *left, a
 /* The place, from 1, of a sender's first queued message; 0: none of its messages is queued. */
 uint64_t axo__bounded_place_any(axo__bounded_mailbox *bounded, axo_ref sender);
 
+/* Writes up to `room` messages: the queued ones in the order of a take, then those that are held.
+ * Returns how many there are. */
+size_t axo__bounded_list_any(axo__bounded_mailbox *bounded, axo__message **out, size_t room);
+
 /* The number of queued messages, which may change at once. */
 static inline uint64_t axo__bounded_count(const axo__bounded_mailbox *bounded)
 {

@@ -159,11 +159,12 @@ static void keyed_timer_remove(axo__keyed_timers *keyed, const keyed_timer *slot
 
 /* ---- keyed timers ---- */
 
-static keyed_timer_stamp *keyed_timer_stamp_of(axo__message *message)
+static keyed_timer_stamp *keyed_timer_stamp_of(const axo__message *message)
 {
     AXO_DEBUG_ASSERT(message->block >= sizeof *message + sizeof(keyed_timer_stamp));
     size_t behind = axo__message_trace_size(message) + sizeof(keyed_timer_stamp);
-    return (keyed_timer_stamp *)(void *)((char *)message + message->block - behind);
+    uintptr_t end = (uintptr_t)message + message->block;
+    return (keyed_timer_stamp *)(end - behind);
 }
 
 /* The message of a keyed timer, with key and number in a stamp behind the payload: periodic ticks
@@ -234,6 +235,32 @@ axo_status axo__keyed_timer_stop(axo__worker *worker, axo__cell *cell, uint64_t 
 bool axo__keyed_timer_is_there(const axo__cell *cell, uint64_t key)
 {
     return keyed_timer_find(keyed_timer_at(cell), key) != NULL;
+}
+
+void axo__keyed_timer_each(const axo__cell *cell,
+                           void (*each)(void *arg, uint64_t key, axo_timer timer), void *arg)
+{
+    const axo__keyed_timers *keyed = keyed_timer_at(cell);
+    for (uint32_t i = 0; keyed != NULL && i < keyed->room; i++) {
+        if (keyed->keys[i].number != 0)
+            each(arg, keyed->keys[i].key, keyed->keys[i].timer);
+    }
+}
+
+bool axo__keyed_timer_is_stale(const axo__cell *cell, const axo__message *message)
+{
+    const uint32_t kinds = AXO__MESSAGE_TICK | AXO__MESSAGE_SIGNAL;
+    if ((message->flags & kinds) != AXO__MESSAGE_TICK)
+        return false;
+    const keyed_timer_stamp *stamp = keyed_timer_stamp_of(message);
+    const keyed_timer *slot = keyed_timer_find(keyed_timer_at(cell), stamp->key);
+    return slot == NULL || slot->number != stamp->number;
+}
+
+int64_t axo__keyed_timer_timeout(const axo__cell *cell)
+{
+    const axo__keyed_timers *keyed = keyed_timer_at(cell);
+    return keyed != NULL ? keyed->after : 0;
 }
 
 /* With many keys the table itself is put aside as `stopped`: no tick finds its key from now on,

@@ -58,6 +58,16 @@ bool axo__keyed_timer_tick(axo__worker *worker, axo__cell *cell, axo__message *m
 /* A message with this tag was handled, by a cell that has a keyed timer or a receive timeout. */
 void axo__keyed_timer_handled(axo__worker *worker, axo__cell *cell, uint32_t tag);
 
+/* Calls `each` for each keyed timer of a cell that the caller has borrowed. */
+void axo__keyed_timer_each(const axo__cell *cell,
+                           void (*each)(void *arg, uint64_t key, axo_timer timer), void *arg);
+
+/* Whether a message of such a cell is the tick of a keyed timer that is no more. */
+bool axo__keyed_timer_is_stale(const axo__cell *cell, const axo__message *message);
+
+/* The receive timeout of such a cell; 0: off. */
+int64_t axo__keyed_timer_timeout(const axo__cell *cell);
+
 /* Frees the timers of a cell that no thread reaches any more. */
 void axo__keyed_timer_free(axo__local *local, axo__cell *cell);
 

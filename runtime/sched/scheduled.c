@@ -259,6 +259,48 @@ bool axo__scheduled_cancel(axo__local *local, axo_timer timer)
     return done;
 }
 
+static bool scheduled_show(const axo__scheduled *scheduled, axo__scheduled_info *out)
+{
+    if (scheduled == NULL || scheduled->timer.number == 0 || !scheduled_waits(scheduled))
+        return false;
+    *out = (axo__scheduled_info){.to = scheduled->to,
+                                 .message = scheduled->message,
+                                 .due = scheduled->due,
+                                 .period = scheduled->period,
+                                 .kind = scheduled->kind};
+    return true;
+}
+
+bool axo__scheduled_look(axo__core *core, axo_timer timer, axo__scheduled_info *out)
+{
+    axo__timers *timers = scheduled_home(core, timer);
+    if (timers == NULL)
+        return false;
+    axo__os_mutex_lock(&timers->mutex);
+    bool there = scheduled_show(scheduled_find(timers, timer), out);
+    axo__os_mutex_unlock(&timers->mutex);
+    return there;
+}
+
+bool axo__scheduled_next(axo__timers *timers, uint32_t *at, axo__scheduled_info *out)
+{
+    bool there = false;
+    if (timers == NULL)
+        return false;
+    axo__os_mutex_lock(&timers->mutex);
+    const axo__scheduled_all *all = &timers->scheduled;
+    while (!there && *at < all->room * AXO__SCHEDULED_CHUNK) {
+        const axo__scheduled_chunk *chunk = all->chunks[*at / AXO__SCHEDULED_CHUNK];
+        if (chunk == NULL) {
+            *at = (*at / AXO__SCHEDULED_CHUNK + 1) * AXO__SCHEDULED_CHUNK;
+            continue;
+        }
+        there = scheduled_show(&chunk->all[(*at)++ % AXO__SCHEDULED_CHUNK], out);
+    }
+    axo__os_mutex_unlock(&timers->mutex);
+    return there;
+}
+
 bool axo__scheduled_mark(axo__core *core, axo_timer timer)
 {
     axo__timers *timers = scheduled_home(core, timer);

@@ -55,6 +55,22 @@ bool axo__scheduled_cancel(axo__local *local, axo_timer timer);
  * its one message is being sent. */
 bool axo__scheduled_mark(axo__core *core, axo_timer timer);
 
+/* A scheduled message that waits, as it is seen. */
+typedef struct axo__scheduled_info {
+    axo_ref to;
+    axo__message *message; /* the record's: until it fires or is cancelled */
+    int64_t due;
+    int64_t period;
+    uint32_t kind;         /* an axo_timer_kind */
+} axo__scheduled_info;
+
+/* Looks at the message of a handle; false: none waits. */
+bool axo__scheduled_look(axo__core *core, axo_timer timer, axo__scheduled_info *out);
+
+/* Looks at the next one of a wheel from the place *at on, which moves behind it; false: there is
+ * none. `timers` may be NULL. */
+bool axo__scheduled_next(axo__timers *timers, uint32_t *at, axo__scheduled_info *out);
+
 /* /user begins to stop: sends the marked messages of all wheels. */
 void axo__scheduled_close(axo__worker *worker);
 

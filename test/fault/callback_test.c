@@ -24,6 +24,11 @@ static axo_status call_jump(call_seen *seen)
     return AXO_OK;
 }
 
+static void call_see(void *user, const axo_visited *it)
+{
+    assert_true(user == NULL && it == NULL); /* nothing is shown */
+}
+
 /* None of these may wait for the thread that it runs on. */
 static axo_status call_wait(axo_ctx *ctx, axo_system *system)
 {
@@ -33,6 +38,7 @@ static axo_status call_wait(axo_ctx *ctx, axo_system *system)
     if (axo_system_stop(system, -1, NULL, 0, NULL) != AXO_ECONTEXT ||
         axo_system_wait(system, -1, NULL) != AXO_ECONTEXT ||
         axo_system_quiesce(system, -1) != AXO_ECONTEXT ||
+        axo_system_visit(system, call_see, NULL) != AXO_ECONTEXT ||
         axo_system_destroy(system) != AXO_ECONTEXT ||
         axo_run_host(system, -1, &turns) != AXO_ECONTEXT ||
         axo_step_host(system, 1, &turns) != AXO_ECONTEXT ||

@@ -54,6 +54,11 @@ static inline void every_ended(axo_system *system, void *user)
 {
 }
 
+static inline void every_seen(void *user, const axo_visited *it)
+{
+    ((every *)user)->count += it->kind == AXO_VISITED_ACTOR ? 1 : 0;
+}
+
 static inline axo_status every_figures(void *user, const axo_metrics_class *figures)
 {
     return user == NULL && figures->name != NULL ? AXO_OK : AXO_EFAILED;
@@ -91,6 +96,7 @@ static const axo_class every_class = AXO_CLASS(.name = "every", .receive = every
     X(axo_group_wait, STATUS, axo_group_wait(w->group, 1000000000, AXO_GROUP_HELP))                \
     X(axo_group_free, STATUS, axo_group_free(w->grouped != NULL ? w->grouped : w->group))          \
     X(axo_system_quiesce, STATUS, axo_system_quiesce(w->system, 1000000000))                       \
+    X(axo_system_visit, STATUS, axo_system_visit(w->system, every_seen, w))                        \
     X(axo_system_spawn, STATUS, axo_system_spawn(w->system, &w->props, &w->ref))                   \
     X(axo_system_spawn_or_get, STATUS,                                                             \
       axo_system_spawn_or_get(w->system, &w->props, &w->ref, &w->created))                         \
