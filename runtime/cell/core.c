@@ -117,7 +117,6 @@ static __attribute__((noinline)) axo__cell *local_admit(axo__local *local, axo__
     cell->free_next = local->free;
     local->free = cell;
     *status = AXO_ELIMIT;
-    axo__grace_hurry(&local->core->grace); /* who has ended counts until it expires */
     return NULL;
 }
 
