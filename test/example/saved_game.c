@@ -1,6 +1,6 @@
-/* saved_game.c - a world of actors is saved in the midst of a game, with what waits for each of them
- * and their timers, and made again from the file: both worlds go on alike. saved_game.expected is
- * what it prints. */
+/* saved_game.c - a world of actors is saved in the midst of a game, with what waits for each of
+ * them and their timers, and made again from the file: both worlds go on alike.
+ * saved_game.expected is what it prints. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -132,7 +132,7 @@ static int64_t world_clock(void *user)
     return ((const world *)user)->now;
 }
 
-/* Begins with what `saved` has: the first wolf, which makes the others, and then what has waited. */
+/* Begins with what `saved` has: the first wolf, which makes the others, and what has waited. */
 static void world_begin(world *w)
 {
     const axo_options options =
