@@ -70,7 +70,7 @@ static axo__verdict endless_judge(axo__worker *worker, const greg_t *registers, 
         return AXO__VERDICT_NOT_USER;
     if (axo__trap_is_guarded(worker))
         return AXO__VERDICT_GUARDED;
-    if (axo__walk_holds())
+    if (axo__walk_holds(worker->trap->held))
         return AXO__VERDICT_HELD;
     return endless_walk(worker, registers, limit);
 }

@@ -143,7 +143,7 @@ static axo__verdict trap_judge(axo__worker *worker, int number, const siginfo_t 
         return AXO__VERDICT_SENT;
     if (axo__trap_is_guarded(worker))
         return AXO__VERDICT_GUARDED;
-    if (axo__walk_holds())
+    if (axo__walk_holds(worker->trap->held))
         return AXO__VERDICT_HELD;
     axo__verdict verdict = trap_walk(worker, number, info, context->uc_mcontext.gregs);
     if (verdict == AXO__VERDICT_CONTAINED &&
@@ -460,6 +460,7 @@ void axo__trap_begin(axo__worker *worker)
     stack_t stack = {.ss_sp = (char *)trap - TRAP_STACK, .ss_size = TRAP_STACK};
     sigset_t own;
     trap->thread = (pid_t)syscall(SYS_gettid);
+    trap->held = axo__walk_held();
     sigemptyset(&own);
     for (size_t i = 0; i < TRAP_SIGNALS; i++)
         (void)sigaddset(&own, trap_signals[i]);

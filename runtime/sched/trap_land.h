@@ -33,6 +33,7 @@ struct axo__trap {
     axo_crash crash;
     axo__endless endless;
     pid_t thread;      /* that is the worker; a child of its vfork has all its memory */
+    const struct robust_list *held; /* by the thread: axo__walk_held */
     stack_t before;    /* the thread's own */
     sigset_t mask;     /* the thread's own */
 };

@@ -253,16 +253,19 @@ axo__verdict axo__walk(const axo__walked *from, axo_crash *crash)
     return it.verdict;
 }
 
-/* A thread's list ends where it began; the C library has told the kernel of it when the thread
- * began. */
-bool axo__walk_holds(void)
+const struct robust_list *axo__walk_held(void)
 {
     struct robust_list_head *head = NULL;
     size_t size = 0;
     if (syscall(SYS_get_robust_list, 0, &head, &size) != 0 || head == NULL)
-        return false;
-    const struct robust_list *first = head->list.next;
-    return first != NULL && first != &head->list;
+        return NULL;
+    return &head->list;
+}
+
+/* A list ends where it began. */
+bool axo__walk_holds(const struct robust_list *held)
+{
+    return held != NULL && held->next != NULL && held->next != held;
 }
 
 /* ---- before the first ---- */
@@ -358,8 +361,14 @@ axo_status axo__walk_trust(const void *address)
     return AXO_ENOTSUP;
 }
 
-bool axo__walk_holds(void)
+const struct robust_list *axo__walk_held(void)
 {
+    return NULL;
+}
+
+bool axo__walk_holds(const struct robust_list *held)
+{
+    (void)held;
     return false;
 }
 #endif
