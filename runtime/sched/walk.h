@@ -68,8 +68,8 @@ axo__verdict axo__walk(const axo__walked *from, axo_crash *crash);
 
 axo_status axo__walk_trust(const void *address);
 
-/* The list of robust mutexes that this thread holds, which the C library has told the kernel of when
- * the thread began. Of others nobody has one. NULL: there is none. */
+/* The list of robust mutexes that this thread holds, which the C library has told the kernel of
+ * when the thread began. Of others nobody has one. NULL: there is none. */
 const struct robust_list *axo__walk_held(void);
 
 /* Whether such a list has any. By its thread; for signal handlers. */
