@@ -176,7 +176,8 @@ class actor_stage : public stage {
         return out;
     }
 
-    /* The barrier. The main thread helps where the threads are the program's own. */
+    /* The barrier. Where there are others the main thread does not help: on lent threads all actors
+     * run in the slots, so it might come to be the one that waits for the loader's disk. */
     void phase(const std::vector<axo_ref> &to, std::uint32_t tag, const void *what,
                std::size_t size)
     {
@@ -184,7 +185,7 @@ class actor_stage : public stage {
                                  tag, what, size, nullptr),
              "axo_group_send_many");
         must(axo_group_wait(group_.raw(), AXO_GROUP_FOREVER,
-                            how_ == mode::workers ? AXO_GROUP_SLEEP : AXO_GROUP_HELP),
+                            how_ == mode::main ? AXO_GROUP_HELP : AXO_GROUP_SLEEP),
              "axo_group_wait");
     }
 
