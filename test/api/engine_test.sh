@@ -23,18 +23,19 @@ failed() {
 build=${BUILD:-build}
 make --no-print-directory VARIANT=release BUILD="$build" CC="${CC:-cc}" DESTDIR="$stage" PREFIX=/usr \
     install >"$stage/log" 2>&1 || { cat "$stage/log"; exit 1; }
+program=$stage/engine
+if [ -n "${ENGINE_VARIANT:-}" ]; then
+    program=$build/$ENGINE_VARIANT/test/example/engine/engine
+    make --no-print-directory VARIANT="$ENGINE_VARIANT" BUILD="$build" "$program" >"$stage/log" 2>&1 ||
+        { cat "$stage/log"; exit 1; }
+fi
 sdl="$(pkg-config --cflags sdl2 | sed 's/-I/-isystem /g') $(pkg-config --libs sdl2)"
 export PKG_CONFIG_PATH=$stage/usr/lib/pkgconfig PKG_CONFIG_SYSROOT_DIR=$stage
 flags="-Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow -Wold-style-cast -Wundef"
 flags+=" -Wcast-qual -Wcast-align -Wzero-as-null-pointer-constant -Wnon-virtual-dtor -Werror"
 flags+=" $(pkg-config --cflags axo)"
 source=$stage/usr/share/doc/axo/examples/engine/engine.cpp
-program=$stage/engine
-if [ -n "${ENGINE_VARIANT:-}" ]; then
-    program=$build/$ENGINE_VARIANT/test/example/engine/engine
-    make --no-print-directory VARIANT="$ENGINE_VARIANT" BUILD="$build" "$program" >"$stage/log" 2>&1 ||
-        { cat "$stage/log"; exit 1; }
-else
+if [ -z "${ENGINE_VARIANT:-}" ]; then
     # shellcheck disable=SC2046,SC2086 # words
     "${CXX:-g++}" -std=c++17 $flags -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all \
         "$source" $(pkg-config --libs axo) $sdl -o "$program" || failed "it does not compile"

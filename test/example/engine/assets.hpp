@@ -1,7 +1,7 @@
-/* assets.hpp - sprites from files, while the frames go on. The loader is on the blocking dispatcher:
- * a disk that takes its time holds up one of its threads, and no frame. The atlas is on the host
- * dispatcher: it runs on the main thread, which alone may make textures. A kind of entities is plain
- * squares until its sprite has come. */
+/* assets.hpp - sprites from files, while the frames go on. The loader is on the blocking
+ * dispatcher: a disk that takes its time holds up one of its threads, and no frame. The atlas is on
+ * the host dispatcher: it runs on the main thread, which alone may make textures. A kind of
+ * entities is plain squares until its sprite has come. */
 #ifndef ENGINE_ASSETS_HPP
 #define ENGINE_ASSETS_HPP
 
@@ -77,7 +77,7 @@ class loader {
 class atlas {
   public:
     using messages = axo::messages<want, sprite, axo_request_failed>;
-    /* A loader that fails is restarted, and the atlas is told of the request that it failed under. */
+    /* A loader that fails is restarted, and the atlas is told of the failed request. */
     static constexpr axo::rules supervision = axo::one_for_one().answer_failed();
     static constexpr const char *class_name = "atlas";
 

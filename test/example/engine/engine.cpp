@@ -1,6 +1,6 @@
-/* engine.cpp - the main loop of a game: thousands of entities are actors whose AI fails now and then,
- * their phases are barriers, sprites come from a disk that takes its time, and SDL draws it all,
- * with a picture of how long the frames take. Click: all come to the mouse; space: a pause.
+/* engine.cpp - the main loop of a game: thousands of entities are actors whose AI fails now and
+ * then, their phases are barriers, sprites come from a disk that takes its time, and SDL draws it
+ * all, with a picture of how long the frames take. Click: all come to the mouse; space: a pause.
  *
  *     c++ -std=c++17 -O2 engine.cpp $(pkg-config --cflags --libs axo sdl2) -o engine
  *

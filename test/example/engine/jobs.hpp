@@ -69,7 +69,7 @@ class job_queue {
         return goes_on;
     }
 
-    /* Some milliseconds of whichever slot is free; what is left then has asked for another visit. */
+    /* A visit of whichever slot is free; what is left then has asked for another one. */
     static axo_status visit(axo_system *system, std::uint32_t slots)
     {
         axo_status status = AXO_EBUSY;

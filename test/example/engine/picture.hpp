@@ -1,5 +1,5 @@
-/* picture.hpp - how long frames take: their figures, and the picture of the latest, a bar each, with
- * a line where the time of a frame ends. */
+/* picture.hpp - how long frames take: their figures, and the picture of the latest, a bar each,
+ * with a line where the time of a frame ends. */
 #ifndef ENGINE_PICTURE_HPP
 #define ENGINE_PICTURE_HPP
 

@@ -1,4 +1,4 @@
-/* stage.hpp - who goes through the phases of a frame: actors, on whichever threads, or a plain loop.
+/* stage.hpp - who goes through a frame's phases: actors, on whichever threads, or a plain loop.
  *
  * A phase is one message to each entity, through a group, and a wait until the group counts none:
  * all have handled theirs, and what they have sent one another meanwhile; one that has failed has

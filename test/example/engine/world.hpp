@@ -1,9 +1,9 @@
-/* world.hpp - the world and its rules: what an entity thinks, and how it moves. Plain functions without
+/* world.hpp - the world and its rules: what an entity thinks, and how it moves. Functions without
  * actors, which `--mode plain` calls one by one, and entities in their turns.
  *
- * All is in integers, so a run is the same on every machine. In a phase an entity writes what is its
- * own, and reads of others what nobody writes in that phase: so it does not matter who is first, as
- * long as a phase is over before the next one begins.
+ * All is in integers, so a run is the same on every machine. In a phase an entity writes what is
+ * its own, and reads of others what nobody writes in that phase: so it does not matter who is
+ * first, as long as a phase is over before the next one begins.
  *
  *   thinking    reads where others are, writes its own mind; bumps are counted, and used when all
  *               have thought
@@ -103,8 +103,8 @@ class world {
     void born(std::uint32_t id) { minds_[id].instances++; }
     void bumped(std::uint32_t id) { minds_[id].bumps++; }
 
-    /* Says whom it bumps into, or `nobody`. Throws `lost` where it fails: its plan is another one by
-     * then, and what it keeps as it was. */
+    /* Says whom it bumps into, or `nobody`. Throws `lost` where it fails: its plan may be another
+     * one by then, and what it keeps is as it was, but for the count. */
     std::uint32_t think(std::uint32_t id, plan &plan, const thought &what)
     {
         const std::uint64_t luck = chance(seed_, id, what.frame);
