@@ -132,7 +132,8 @@ ALL_CFLAGS = -std=c11 -D_GNU_SOURCE $(WARN) $(if $(filter runtime/% $B/%,$<),$(W
   $(if $(filter bench/restart/%,$<),-Ibench -DBENCH_NAME='"axo-restart-bench"' $(if $(PROCESS),-DBENCH_PROCESS)) \
   $(if $(filter $(unsanitized_$v),$<),,$(sanitize_$v)) $(CFLAGS) -MMD -MP
 ALL_CXXFLAGS = -std=c++17 -Wall -Wextra -Wpedantic $(WERROR) -Wshadow -Wconversion -Wold-style-cast \
-  -pthread -fPIC -g -O1 -Iinclude $(sanitize_$v) $(CXXFLAGS) -MMD -MP
+  -pthread -fPIC -g -O1 -Iinclude $(if $(filter test/example/engine/%,$<),$(SDL_CFLAGS)) $(sanitize_$v) \
+  $(CXXFLAGS) -MMD -MP
 # A folder of the build is not part of what is built.
 flags_said = $(strip $(subst ",,$(subst ',,$(subst \,,$(flags_$v) $(sanitize_$v) \
   $(filter-out -ffile-prefix-map=% -fdebug-prefix-map=%,$(CFLAGS))))))
@@ -157,12 +158,15 @@ SHARED := $B/libaxo.so.$(VERSION)
 programs = $(patsubst %.c,$B/%,$(wildcard $(1)))
 TESTS := $(call programs,$(patsubst %,test/%/*_test.c,unit/* conformance api fault schedules/stress))
 # What is in C++ is left out where there is no compiler of it.
-CPP_ALL := $(patsubst %.cpp,$B/%,$(wildcard test/example/*.cpp test/api/*_test.cpp))
+CPP_ALL := $(patsubst %.cpp,$B/%,$(wildcard test/example/*.cpp test/example/*/*.cpp test/api/*_test.cpp))
 NO_CPP := $(if $(shell command -v $(CXX)),,$(CPP_ALL))
 TESTS += $(filter-out $(NO_CPP),$(filter %_test,$(CPP_ALL)))
 SIMS := $B/test/schedules/sim/tree_sim
 # http_server needs a parser, which only it links: no program of its own without.
 PARSER := $(if $(NO_PARSER),,$(wildcard /usr/include/http_parser.h))
+# Nor the engine without what draws it.
+SDL := $(if $(NO_SDL),,$(wildcard /usr/include/SDL2/SDL.h))
+SDL_CFLAGS := $(if $(SDL),$(patsubst -I%,-isystem %,$(shell pkg-config --cflags sdl2)))
 # libaxo-console: a library of its own, where what it stands on is there.
 NO_CONSOLE ?= $(if $(filter sim,$v),sim)
 CONSOLE := $(if $(NO_CONSOLE),,$(and $(wildcard /usr/include/microhttpd.h),$(wildcard /usr/include/systemd/sd-daemon.h)))
@@ -181,7 +185,7 @@ PROCESS_TESTS := $(call programs,test/unit/process/*_test.c test/api/process_*_t
 PROCESS_USERS := $B/test/example/process $B/bench/w23_process $(PROCESS_TESTS)
 TESTS := $(filter-out $(if $(PROCESS),,$(PROCESS_USERS)),$(TESTS))
 CONSOLE_USERS := $B/test/example/console $B/test/support/console/serve
-EXAMPLES := $(filter-out $(if $(PARSER),,%/http_server) $(if $(CONSOLE),,$(CONSOLE_USERS)) $(if $(PROCESS),,$(PROCESS_USERS)) $(NO_CPP),\
+EXAMPLES := $(filter-out $(if $(PARSER),,%/http_server) $(if $(SDL),,%/engine) $(if $(CONSOLE),,$(CONSOLE_USERS)) $(if $(PROCESS),,$(PROCESS_USERS)) $(NO_CPP),\
   $(call programs,test/example/*.c) $(filter-out %_test,$(CPP_ALL)))
 BENCHES := $(filter-out $(if $(PROCESS),,$(PROCESS_USERS)),$(call programs,bench/*.c))
 TOOL := $B/bench/axo-restart-bench
@@ -268,6 +272,7 @@ $B/test/support/console/serve: $B/%: $B/obj/%.o $B/libaxo.a
 	$Qmkdir -p $(@D) && $(CC) $(ALL_LDFLAGS) -o $@ $< $B/libaxo-console.a $B/libaxo.a $(PACKAGES_LIBS) $(CONSOLE_LIBS)
 $(TESTS) $(SIMS): $B/libsupport.a
 LIBS_http_server := -lhttp_parser
+LIBS_engine := $(if $(SDL),$(shell pkg-config --libs sdl2))
 $(TESTS) $(SIMS) $(EXAMPLES) $(BENCHES) $B/test/unit/bench/percentile_text: $B/%: $B/obj/%.o $B/libaxo.a
 	$(call say,LINK )
 	$Qmkdir -p $(@D) && $(if $(filter $(CPP_ALL),$@),$(CXX),$(CC)) $(ALL_LDFLAGS) -o $@ $< \
@@ -293,6 +298,7 @@ asan tsan hard:
 # What two scripts use at once is built before them: a program that is being linked cannot be started.
 run-tests: $(TESTS) $(EXAMPLES) $(TOOL) $(TOP) $(if $(CONSOLE),$B/test/support/console/serve)
 	$Q$(if $(PARSER),:,echo "  note: http_server is left out: no http_parser.h; Debian's libhttp-parser-dev")
+	$Q$(if $(SDL),:,echo "  note: engine is left out: no SDL2/SDL.h; Debian's libsdl2-dev")
 	$Q$(RUN_TESTS) $(TESTS) $(QUOTED) $(SCRIPTS)
 conformance:
 	+$Q$(in_tests) run-conformance

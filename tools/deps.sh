@@ -36,6 +36,7 @@ testing() {
     need_file cmocka.h libcmocka-dev
     command -v redis-benchmark >/dev/null 2>&1 || useful+=(redis-tools)
     [ -e /usr/include/http_parser.h ] || useful+=(libhttp-parser-dev)
+    [ -e /usr/include/SDL2/SDL.h ] || useful+=(libsdl2-dev)
     command -v curl >/dev/null 2>&1 || useful+=(curl)
     command -v ab >/dev/null 2>&1 || useful+=(apache2-utils)
     command -v wrk >/dev/null 2>&1 || useful+=(wrk)

@@ -115,6 +115,7 @@ library() {
 
     put 644 "$DOCDIR" LICENSE README.md CHANGELOG*.md
     put 644 "$DOCDIR/examples" test/example/*.[ch] test/example/*.cpp test/example/SERVERS.md
+    put 644 "$DOCDIR/examples/engine" test/example/engine/*
     pages 3 7
     refresh
 }

@@ -1,0 +1,204 @@
+/* stage.hpp - who goes through a frame's phases: actors, on whichever threads, or a plain loop.
+ *
+ * A phase is one message to each entity, through a group, and a wait until the group counts none:
+ * all have handled theirs, and what they have sent one another meanwhile; one that has failed has
+ * been restarted before it moves. So the phases are barriers, and the world is the same after each
+ * frame whoever runs the actors: own workers, lent threads, the main thread, the plain loop. */
+#ifndef ENGINE_STAGE_HPP
+#define ENGINE_STAGE_HPP
+
+#include <atomic>
+#include <cstdio>
+#include <optional>
+#include <vector>
+
+#include <axo/axo.hpp>
+#include <axo/group.h>
+
+#include "assets.hpp"
+#include "entity.hpp"
+#include "jobs.hpp"
+#include "settings.hpp"
+
+namespace engine {
+
+class stage {
+  public:
+    struct totals {
+        std::uint64_t failures;
+        std::uint64_t restarts;
+        asset_count assets;
+    };
+    stage() = default;
+    stage(const stage &) = delete;
+    stage &operator=(const stage &) = delete;
+    virtual ~stage() = default;
+    virtual void think(const thought &what) = 0;
+    virtual void move() = 0;
+    virtual void rest(std::int64_t now_ns) = 0; /* between two frames, by the game's clock */
+    virtual totals end() = 0;
+};
+
+/* ---- without actors ------------------------------------------------------------------------- */
+
+class plain_stage : public stage {
+  public:
+    explicit plain_stage(world &what) : what_(what), plans_(what.size())
+    {
+        for (std::uint32_t id = 0; id < what_.size(); id++)
+            what_.born(id);
+    }
+    void think(const thought &what) override
+    {
+        for (std::uint32_t id = 0; id < what_.size(); id++) {
+            try {
+                const std::uint32_t met = what_.think(id, plans_[id], what);
+                if (met != nobody)
+                    what_.bumped(met);
+            } catch (const lost &) {
+                plans_[id] = plan{};
+                what_.born(id);
+            }
+        }
+    }
+    void move() override
+    {
+        for (std::uint32_t id = 0; id < what_.size(); id++)
+            what_.move(id);
+    }
+    void rest(std::int64_t) override {}
+    totals end() override { return {what_.failed(), what_.failed(), {}}; }
+
+  private:
+    world &what_;
+    std::vector<plan> plans_;
+};
+
+/* ---- actors --------------------------------------------------------------------------------- */
+
+/* The group of the phases. It is freed before its system is destroyed, and when nothing counts, as
+ * nothing does once the system has stopped. */
+class phase_group {
+  public:
+    explicit phase_group(axo_system *system) : system_(system)
+    {
+        must(axo_group_make(system, &raw_), "the group");
+    }
+    phase_group(const phase_group &) = delete;
+    phase_group &operator=(const phase_group &) = delete;
+    ~phase_group()
+    {
+        static_cast<void>(axo_system_stop(system_, -1, nullptr, 0, nullptr));
+        static_cast<void>(axo_group_free(raw_));
+    }
+    axo_group *raw() const { return raw_; }
+
+  private:
+    axo_system *system_;
+    axo_group *raw_ = nullptr;
+};
+
+class actor_stage : public stage {
+  public:
+    actor_stage(const settings &given, world &what, screen &to)
+        : how_(given.how), system_(options()),
+          group_(system_.raw()), scene_{what, group_.raw(), std::vector<axo_ref>(what.size())}
+    {
+        if (how_ == mode::lent)
+            threads_.emplace(jobs_, system_.raw(), axo_system_workers(system_.raw()));
+        axo_props host;
+        axo_props_init(&host);
+        host.name = "atlas";
+        host.dispatcher = AXO_DISPATCH_HOST;
+        system_.spawn<atlas>(host, &to, given.assets, &assets_);
+        std::vector<axo_ref> flocks;
+        for (std::uint32_t first = 0; first < what.size(); first += flock)
+            flocks.push_back(system_.spawn<flock_actor>(nullptr, &scene_, first).raw());
+        phase(flocks, muster::tag, nullptr, 0);
+    }
+
+    void think(const thought &what) override
+    {
+        phase(scene_.cast, thought::tag, &what, sizeof what);
+    }
+    void move() override { phase(scene_.cast, motion::tag, nullptr, 0); }
+
+    /* Timers that are due by the game's clock, and the actors of the main thread. */
+    void rest(std::int64_t now_ns) override
+    {
+        now_ns_ = now_ns;
+        must(axo_clock_changed(system_.raw()), "axo_clock_changed");
+        must(axo_run_host(system_.raw(), how_ == mode::main ? -1 : 1000000, nullptr),
+             "axo_run_host");
+    }
+
+    /* Waits for sprites that are on their way. Everything is counted twice, and must agree. */
+    totals end() override
+    {
+        if (assets_.loaded + assets_.missing < assets_.wanted) {
+            std::puts("waiting for sprites");
+            std::fflush(stdout);
+        }
+        must(axo_system_quiesce(system_.raw(), -1), "axo_system_quiesce");
+        const axo_stats counted = system_.stats();
+        const world &what = scene_.what;
+        if (assets_.loaded + assets_.missing != assets_.wanted ||
+            counted.failures != what.failed() + assets_.missing ||
+            counted.restarts != what.instances() - what.size() + assets_.missing)
+            throw std::runtime_error("what axo has counted is not what has happened");
+        must(system_.stop(), "axo_system_stop");
+        if (threads_)
+            must(threads_->finish(), "axo_worker_run");
+        return {counted.failures, counted.restarts, assets_};
+    }
+
+  private:
+    axo_options options()
+    {
+        axo_options out;
+        axo_options_init(&out);
+        out.name = "engine";
+        out.clock = [](void *user) { return static_cast<actor_stage *>(user)->now_ns_.load(); };
+        out.clock_user = this;
+        out.log = [](void *, axo_log_level, axo_ref, const char *text) {
+            static_cast<void>(std::fprintf(stderr, "%s\n", text));
+        };
+        if (how_ == mode::lent) {
+            out.threads = AXO_THREADS_LENT;
+            out.workers = static_cast<std::uint32_t>(std::clamp(SDL_GetCPUCount(), 2, 64));
+            out.on_work = &job_queue::asked;
+            out.work_user = &jobs_;
+        } else if (how_ == mode::main) {
+            out.manual = AXO_MANUAL_ALL;
+            out.no_quantum_us = 1; /* turns end by their messages, not by the machine's speed */
+            out.seed = 1;
+        }
+        return out;
+    }
+
+    /* The barrier. Where there are others the main thread does not help: on lent threads all actors
+     * run in the slots, so it might come to be the one that waits for the loader's disk. */
+    void phase(const std::vector<axo_ref> &to, std::uint32_t tag, const void *what,
+               std::size_t size)
+    {
+        must(axo_group_send_many(group_.raw(), to.data(), static_cast<std::uint32_t>(to.size()),
+                                 tag, what, size, nullptr),
+             "axo_group_send_many");
+        must(axo_group_wait(group_.raw(), AXO_GROUP_FOREVER,
+                            how_ == mode::main ? AXO_GROUP_HELP : AXO_GROUP_SLEEP),
+             "axo_group_wait");
+    }
+
+    mode how_;
+    std::atomic<std::int64_t> now_ns_{0};
+    asset_count assets_;
+    job_queue jobs_; /* in this order, and ended in the opposite one */
+    axo::system system_;
+    phase_group group_;
+    scene scene_;
+    std::optional<job_threads> threads_;
+};
+
+} // namespace engine
+
+#endif
