@@ -56,7 +56,7 @@ static void runq_drop(axo__runq *runq, axo__runq_ring *rings, bool *used)
 /* Appends a ring of the pool that is free; false: none is. */
 static bool runq_extend(axo__runq *runq, axo__runq_ring *rings, bool *used, uint32_t size)
 {
-    static struct ck_ring_buffer slots[RINGS][16];
+    static axo__spmc_slot slots[RINGS][16];
     for (uint32_t i = 0; i < RINGS; i++) {
         if (used[i])
             continue;
@@ -70,7 +70,7 @@ static bool runq_extend(axo__runq *runq, axo__runq_ring *rings, bool *used, uint
 
 static void runq_fuzz(fuzz_in *in)
 {
-    static struct ck_ring_buffer slots[16];
+    static axo__spmc_slot slots[16];
     static char entries[NODES];
     axo__runq_ring rings[RINGS];
     bool used[RINGS] = {false};
