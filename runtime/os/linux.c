@@ -116,9 +116,9 @@ uint64_t axo__os_parker_ticket(axo__os_parker *parker)
 
 /* On aarch64 ck_ec64_inc of Concurrency Kit 0.7.1 is no release: its `dmb ishst`, of
  * ck_pr_fence_store_atomic, and the `ldxr`, `stxr` of ck_pr_faa_64 order what the waker has
- * written, and not what it has read. The rest of ck_ec64 is right there: ck_ec64_value and the end
- * of a wait have `dmb ish`, and that a waker sees the flag or the sleeper the count is one word's
- * own order. */
+ * written, and not what it has read. The rest of ck_ec64 is right there: ck_ec64_value and what
+ * ends a wait by the count have `dmb ish`, and that a waker sees the flag or the sleeper the count
+ * is one word's own order. */
 static void linux_ec_inc(struct ck_ec64 *ec)
 {
 #if AXO__CK_RIGHT
@@ -145,6 +145,7 @@ void axo__os_parker_wait(axo__os_parker *parker, uint64_t ticket, int64_t deadli
     struct timespec *limit = deadline == AXO__NEVER ? NULL : &until;
     (void)ck_ec64_wait_pred((struct ck_ec64 *)(void *)parker, &linux_ec_mode, ticket,
                             linux_ec_go_on, limit, limit);
+    axo__plain_load_acquire(); /* [P1]; CK has none where the deadline ends the wait */
     AXO_TSAN_ACQUIRE(parker);
 }
 
