@@ -1,5 +1,5 @@
-/* ck_md.h - for listings only: the processor's, as Debian's libck-dev of arm64 has it. The one that is
- * installed here is this machine's. */
+/* ck_md.h - for listings only: as Debian's libck-dev of arm64 has it. What is installed is the
+ * machine's own. */
 #ifndef CK_MD_H
 #define CK_MD_H
 
