@@ -5,7 +5,8 @@
  *   ck_ring_dequeue_spmc  is wrong. `dmb ishst`, of ck_pr_fence_store_atomic, and `ldxr`, `stxr`,
  *                         of ck_pr_cas_uint_value, leave the load of the slot free to come after
  *                         the store of c_head: the producer fills the slot anew, and one entry is
- *                         taken twice, another never.
+ *                         taken twice, another never. (A copy that goes to memory before the
+ *                         barrier would keep the order; inlined, it stays in a register.)
  *   ck_ring_size          is wrong. Nothing orders its two loads: an old p_tail and a new c_head
  *                         make an empty ring a full one.
  *   ck_ring_enqueue_spmc  is right, but its `dmb ishst` before the store of p_tail is no release:

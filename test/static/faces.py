@@ -8,7 +8,8 @@
 # instructions of the product's must have at least that one, in each form that a compiler chooses:
 # exclusives, calls of libgcc's, single instructions (LSE), loads that acquire less (RCpc). A seq_cst
 # load is `ldar`: sched/wake.h counts on it behind a read-modify-write that releases, and check.h has
-# that as a rule of aarch64. An operation that one of the two headers has alone is an error.
+# that as a rule of aarch64; gcc 12 has `ldar` for every load that acquires, newer ones may take `ldapr`
+# there. An operation that one of the two headers has alone is an error.
 import argparse
 import os
 import re
