@@ -307,8 +307,13 @@ static void crash_shot(axo_ctx *ctx)
 
 /* Code without tables. */
 void crash_bare(void);
-__asm__(".text\n.globl crash_bare\n.type crash_bare,@function\ncrash_bare:\n"
-        "\tmovq $0, %rax\n\tmovq %rax, (%rax)\n\tret\n.size crash_bare, .-crash_bare\n");
+#if defined(__x86_64__)
+#define CRASH_BARE "\tmovq $0, %rax\n\tmovq %rax, (%rax)\n"
+#else
+#define CRASH_BARE "\tmov x0, #0\n\tstr x0, [x0]\n"
+#endif
+__asm__(".text\n.globl crash_bare\n.type crash_bare,%function\ncrash_bare:\n" CRASH_BARE
+        "\tret\n.size crash_bare, .-crash_bare\n");
 
 static void crash_without_tables(axo_ctx *ctx)
 {
