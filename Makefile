@@ -10,6 +10,7 @@
 #   make asan tsan hard  the tests under sanitizers; with tiny limits, so that rare paths are common
 #   make fuzz SECONDS=60 the fuzz targets, each so long; TARGET=fuzz_path: one; also fuzz-merge
 #   make valgrind        the quick tests under memcheck; test/valgrind.txt lists those that are not
+#   make aarch64         the library for aarch64, its tests under qemu-user but those of test/aarch64/qemu.txt
 #   make proof           every check that fits 45 minutes, and the table of bars; proof-ci: CI's part
 #   make soak            the long forms; ONLY=word: the steps of test/proof.plan with it in their name
 #   make soak-kv SECONDS=1800  a key-value server under poison, storms, resets, slow readers
@@ -44,6 +45,7 @@
 # VARIANT is release, debug, hard, asan, tsan, sim or coverage; each has its own folder in build/. V=1 shows
 # commands, FILTER=word runs only the tests whose path has it, REPEAT=n runs them n times. CC, CXX,
 # CFLAGS and LDFLAGS are yours; BUILD=folder builds elsewhere; WERROR= lets warnings be warnings.
+# RUNNER=command is put before each test program, BUT=file names those that are not run.
 MAKEFLAGS += --no-builtin-rules
 .SECONDARY .DELETE_ON_ERROR:
 .PHONY: all test run-tests conformance run-conformance run asan tsan hard \
@@ -60,6 +62,7 @@ DATADIR ?= $(PREFIX)/share
 DOCDIR ?= $(DATADIR)/doc/axo
 MANDIR ?= $(DATADIR)/man
 export BUILD CC
+export AXO_TEST_RUNNER := $(RUNNER)
 VARIANTS := release debug hard asan tsan sim coverage
 ifneq ($(filter-out $(VARIANTS),$(VARIANT)),)
 $(error VARIANT=$(VARIANT) is unknown; it is one of: $(VARIANTS))
@@ -197,9 +200,9 @@ REMOTE := $(if $(NO_REMOTE),,$(and $(wildcard /usr/include/curl/curl.h /usr/incl
 REMOTE_LIBS := $(if $(REMOTE),-lcurl -ljansson)
 TOOL_OBJECTS := $(patsubst %.c,$B/obj/%.o,$(wildcard bench/restart/*.c))
 QUOTED := $(filter-out $(NO_CPP) $(if $(PROCESS),,$(PROCESS_USERS)),$(patsubst %.expected,$B/%,$(wildcard test/example/*.expected)))
-SCRIPTS := $(if $(filter debug,$v),$(wildcard test/*/*_test.sh test/unit/*/*_test.sh))
+SCRIPTS := $(if $(RUNNER),,$(if $(filter debug,$v),$(wildcard test/*/*_test.sh test/unit/*/*_test.sh)))
 RUN_TESTS = python3 test/run_tests.py --logs $B/log --jobs $(or $(JOBS),2) --variant $v --repeat $(or $(REPEAT),1) \
-  --filter '$(FILTER)'
+  --filter '$(FILTER)' $(BUT:%=--but %)
 
 # ---- the library
 # All code of the library lies in a section of its own, whose bounds the linker knows: sched/walk.c.

@@ -5,7 +5,8 @@
 #
 # A program is a cmocka program, whose tests are counted one by one, or anything else (a script),
 # which is one test and passes when it exits with 0. The last line is "N passed, N failed".
-# AXO_TEST_SCALE multiplies the time limits. --but FILE: not the programs that it names, a line each,
+# AXO_TEST_SCALE multiplies the time limits; AXO_TEST_RUNNER, a command, starts each program that is not
+# a script. --but FILE: not the programs that it names, a line each,
 # with the reason behind two blanks; one without, and one that there is not, are errors. --logs DIR:
 # what each program printed, in a file of its name. What a program that passed has left out for want of
 # a package, in a line "left out: ...", is said here, too.
@@ -107,7 +108,8 @@ def execute(program, variant, valgrind):
     if valgrind:
         environment.setdefault("AXO_TEST_SLOWER", str(SLOWER))
     path = program if os.path.isabs(program) else os.path.join(".", program)
-    command = (VALGRIND if valgrind and not program.endswith(".sh") else []) + [path]
+    runner = VALGRIND if valgrind else os.environ.get("AXO_TEST_RUNNER", "").split()
+    command = ([] if program.endswith(".sh") else runner) + [path]
     start = time.monotonic()
     timed_out = False
     exit_code = 0

@@ -22,7 +22,7 @@ SUFFIXES = (".c", ".h")
 # Names of others' libraries and tools, and names in the samples of code that headers show.
 FOREIGN = set("pthread_cancel pthread_exit pthread_mutexattr_setrobust fork GCOV_EXCL_START GCOV_EXCL_STOP "
               "open_receive closed_receive open_entry worker_class thing_fire BALANCE_IS "
-              "within_ms sd_notify NOTIFY_SOCKET WATCHDOG_USEC".split())
+              "ck_pr_fence_store_atomic ck_pr_cas_uint_value ck_pr_faa_64 within_ms sd_notify NOTIFY_SOCKET WATCHDOG_USEC".split())
 NUMBER = re.compile(r"(?<![\w\[])(?:[A-Z]{2,3}-\d\d+|D\d+)\b")
 FILE = re.compile(r"(?<![\w<./-])((?:[\w.-]+/)*[\w-]+\.(?:c|h|py|pml|txt|md|sh|mk|map))(?![\w(])")
 FOLDER = re.compile(r"(?<![\w<./-])((?:test|bench|tools|runtime|include)/[\w./-]*\w/?)")

@@ -57,6 +57,11 @@ console() { # missing, useful: libaxo-console is left out, or axo-top asks no co
     [ -n "$(compgen -G "/usr/include/*curl/curl.h" || compgen -G "/usr/include/*/curl/curl.h")" ] ||
         found+=(libcurl4-openssl-dev)
 }
+aarch64() {
+    need_tool python3 python3
+    need_tool aarch64-linux-gnu-gcc gcc-aarch64-linux-gnu
+    [ -e /usr/aarch64-linux-gnu/include/stdio.h ] || missing+=(libc6-dev-arm64-cross)
+}
 debian() {
     need_tool python3 python3
     need_tool dpkg-buildpackage dpkg-dev
@@ -155,10 +160,11 @@ for goal in "${goals[@]}"; do
         ;;
     seen) testing; seen ;;
     hardening | suppressions) need_tool python3 python3 ;;
-    listings | listings-accept)
-        need_tool python3 python3
-        need_tool aarch64-linux-gnu-gcc gcc-aarch64-linux-gnu
-        [ -e /usr/aarch64-linux-gnu/include/stdio.h ] || missing+=(libc6-dev-arm64-cross)
+    listings | listings-accept) aarch64 ;;
+    aarch64 | aarch64-build) # its libraries are unpacked by tools/sysroot.sh
+        aarch64
+        need_tool aarch64-linux-gnu-g++ g++-aarch64-linux-gnu
+        need_tool qemu-aarch64 qemu-user
         ;;
     abi | abi-accept) need_tool abidw abigail-tools ;;
     coverage) testing; need_tool gcovr gcovr ;;

@@ -4,7 +4,7 @@
  * Read-modify-writes are acq_rel; on x86-64 each of them is also a full barrier, and where an
  * algorithm needs store-load order it uses the seq_cst forms and says so. Which operation pairs
  * with which, and what the pair publishes, stands in the Orders table of the header that owns the
- * word.
+ * word. test/static/faces.py compares what each operation is compiled to on aarch64.
  */
 #ifndef AXO__BASE_ATOMIC_H
 #define AXO__BASE_ATOMIC_H
@@ -112,6 +112,14 @@ AXO__ATOMIC_WORD(a32, uint32_t)
 AXO__ATOMIC_WORD(aptr, void *)
 AXO__ATOMIC_NUMBER(a64, uint64_t)
 AXO__ATOMIC_NUMBER(a32, uint32_t)
+
+/* Makes an acquire of what a package has loaded plainly. Nothing on x86-64, where a load is one. */
+static inline void axo__plain_load_acquire(void)
+{
+#if !defined(__x86_64__)
+    atomic_thread_fence(memory_order_acquire);
+#endif
+}
 
 #undef AXO__ATOMIC_WORD
 #undef AXO__ATOMIC_NUMBER

@@ -168,11 +168,29 @@
  * that it makes ready. */
 #define AXO__LONG_AGO 32
 
-#if !defined(__x86_64__)
+/* What of Concurrency Kit is used: all on x86-64, which is strong enough for it. Elsewhere C11 is
+ * in the place of what is wrong there, as queue/spmc.h and os/linux.c say. The simulator's own ring
+ * (queue/runq_sim.c) has CK's layout. */
+#if defined(__x86_64__) && !defined(AXO__CK_RIGHT)
+#define AXO__CK_RIGHT 1
+#elif !defined(AXO__CK_RIGHT)
+#define AXO__CK_RIGHT 0
+#endif
+#if AXO__CK_RIGHT || defined(AXO_SIM)
+#define AXO__CK_RING 1
+#else
+#define AXO__CK_RING 0
+#endif
+
+/* Sleepers and wakers rest on more than C11 says of a seq_cst operation (sched/wake.h): a processor
+ * is one whose rules the checker of weak memory has. */
+#if !defined(__x86_64__) && !defined(__aarch64__)
+#error "axo is for x86-64 and aarch64"
+#endif
+#if defined(__aarch64__)
 #include <ck_md.h>
-#include <ck_version.h>
-#if !defined(CK_VERSION_MAJOR)
-#error "Concurrency Kit 0.7.1 is right on x86-64 only; axo needs 0.7.2 or newer here"
+#if defined(CK_MD_TSO)
+#error "ck_md.h is another processor's, and the barriers of its Concurrency Kit are empty here"
 #endif
 #endif
 

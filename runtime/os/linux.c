@@ -22,6 +22,7 @@
 #include <unistd.h>
 
 #include "base/assert.h"
+#include "base/config.h"
 #include "base/random.h"
 #include "os/os.h"
 
@@ -113,12 +114,28 @@ uint64_t axo__os_parker_ticket(axo__os_parker *parker)
     return ck_ec64_value((struct ck_ec64 *)(void *)parker);
 }
 
+/* On aarch64 ck_ec64_inc of Concurrency Kit 0.7.1 is no release: its `dmb ishst`, of
+ * ck_pr_fence_store_atomic, and the `ldxr`, `stxr` of ck_pr_faa_64 order what the waker has
+ * written, and not what it has read. The rest of ck_ec64 is right there: ck_ec64_value and what
+ * ends a wait by the count have `dmb ish`, and that a waker sees the flag or the sleeper the count
+ * is one word's own order. */
+static void linux_ec_inc(struct ck_ec64 *ec)
+{
+#if AXO__CK_RIGHT
+    ck_ec64_inc(ec, &linux_ec_mode);
+#else
+    uint64_t old = axo__a64_add_acq_rel((axo__a64 *)(void *)&ec->counter, 2); /* [P1] */
+    if ((old & 1) != 0) /* somebody sleeps */
+        ck_ec64_wake(ec, &linux_ec_ops);
+#endif
+}
+
 void axo__os_parker_wake(axo__os_parker *parker)
 {
     /* Pairs with AXO_TSAN_ACQUIRE in axo__os_parker_wait: the atomic increment inside CK orders
      * what the waker wrote before the sleeper's next look. */
     AXO_TSAN_RELEASE(parker);
-    ck_ec64_inc((struct ck_ec64 *)(void *)parker, &linux_ec_mode);
+    linux_ec_inc((struct ck_ec64 *)(void *)parker);
 }
 
 void axo__os_parker_wait(axo__os_parker *parker, uint64_t ticket, int64_t deadline)
@@ -128,6 +145,7 @@ void axo__os_parker_wait(axo__os_parker *parker, uint64_t ticket, int64_t deadli
     struct timespec *limit = deadline == AXO__NEVER ? NULL : &until;
     (void)ck_ec64_wait_pred((struct ck_ec64 *)(void *)parker, &linux_ec_mode, ticket,
                             linux_ec_go_on, limit, limit);
+    axo__plain_load_acquire(); /* [P1]; CK has none where the deadline ends the wait */
     AXO_TSAN_ACQUIRE(parker);
 }
 

@@ -9,6 +9,8 @@
  * cancelled.
  *
  * Orders
+ *   [P1] add acq_rel, parker    what the waker has read and written comes before the wake-up;
+ *                               pairs with the acquire of a ticket and of the end of a wait
  *   [P2] cas acq_rel, gate      the one that enters sees what all before it have written inside
  *   [P3] store release, gate    publishes what was written inside to the next [P2]
  */

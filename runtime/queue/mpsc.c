@@ -9,6 +9,7 @@
 #include <urcu/wfcqueue.h>
 
 #include "base/assert.h"
+#include "base/atomic.h"
 
 AXO_STATIC_ASSERT(sizeof(axo__mpsc_node) == sizeof(struct cds_wfcq_node), "same node");
 AXO_STATIC_ASSERT(sizeof(struct __cds_wfcq_head) == sizeof(axo__mpsc_node), "same head");
@@ -50,6 +51,8 @@ static axo__pop mpsc_result(struct cds_wfcq_node *node, axo__mpsc_node **out)
         return AXO__POP_EMPTY;
     if (node == CDS_WFCQ_WOULDBLOCK)
         return AXO__POP_BUSY;
+    /* liburcu reads the link plainly, which orders what is read through it, and nothing else. */
+    axo__plain_load_acquire(); /* [M1] */
     AXO_TSAN_ACQUIRE(node);
     *out = (axo__mpsc_node *)(void *)node;
     return AXO__POP_ITEM;

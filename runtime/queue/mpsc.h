@@ -7,6 +7,10 @@
  *            wait for the pusher: the pusher wakes a worker of the pool after push has returned.
  * Memory     a node is the queue's from push to pop; the queue never frees a node.
  *
+ * Orders
+ *   [M1] fence acquire, pop   behind liburcu's plain load of the link, whose store comes after a
+ *                             full barrier in push
+ *
  * mpsc.h is a file apart from inject.h, its one user: the simulator (mpsc_sim.c) and the checker of
  * weak memory put theirs in its place, and what inject.c does is the product's own there too.
  */

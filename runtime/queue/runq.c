@@ -1,21 +1,19 @@
-/* runq.c - a worker's local queue of ready actors: a chain of CK's rings, one producer, many
- * consumers.
+/* runq.c - a worker's local queue of ready actors: a chain of rings, one producer, many consumers.
  *
- * ck_ring_enqueue_spmc fills a slot, then publishes it with the store of p_tail;
- * ck_ring_dequeue_spmc reads p_tail, then the slot, then takes it with a compare-and-swap of
- * c_head.
+ * axo__spmc_push_owner fills a slot, then publishes it with the store of p_tail;
+ * axo__spmc_take_any reads p_tail, then the slot, then takes it with a compare-and-swap of c_head.
  */
 #include "queue/runq.h"
 
-void axo__runq_ring_init(axo__runq_ring *ring, struct ck_ring_buffer *slots, uint32_t size)
+void axo__runq_ring_init(axo__runq_ring *ring, axo__spmc_slot *slots, uint32_t size)
 {
     AXO_DEBUG_ASSERT(size > 0 && (size & (size - 1)) == 0);
-    ck_ring_init(&ring->ring, size);
+    axo__spmc_init(&ring->ring, size);
     ring->slots = slots;
     axo__aptr_store_relaxed(&ring->next, NULL);
 }
 
-void axo__runq_init(axo__runq *runq, struct ck_ring_buffer *slots, uint32_t size)
+void axo__runq_init(axo__runq *runq, axo__spmc_slot *slots, uint32_t size)
 {
     axo__runq_ring_init(&runq->home, slots, size);
     axo__aptr_store_relaxed(&runq->oldest, &runq->home);
@@ -29,7 +27,7 @@ bool axo__runq_push_owner(axo__runq *runq, void *entry)
      * as the owner saw it. The claim of the cell's word ([S2] of cell/state.h) orders the rest. */
     AXO_TSAN_RELEASE(entry);
     /* One slot stays free, so that a full ring and an empty one differ. */
-    return ck_ring_enqueue_spmc(&runq->last->ring, runq->last->slots, entry);
+    return axo__spmc_push_owner(&runq->last->ring, runq->last->slots, entry);
 }
 
 /* A ring with a successor gets no more entries, but it may have got some between the first look and
@@ -39,8 +37,8 @@ static void *runq_take_on(axo__runq_ring *at)
     void *entry = NULL;
     axo__runq_ring *next;
     while ((next = axo__aptr_load_acquire(&at->next)) != NULL) { /* [Q2] */
-        if (ck_ring_dequeue_spmc(&at->ring, at->slots, &entry) ||
-            ck_ring_dequeue_spmc(&next->ring, next->slots, &entry))
+        if (axo__spmc_take_any(&at->ring, at->slots, &entry) ||
+            axo__spmc_take_any(&next->ring, next->slots, &entry))
             return entry;
         at = next;
     }
@@ -51,7 +49,7 @@ void *axo__runq_take_any(axo__runq *runq)
 {
     axo__runq_ring *at = axo__aptr_load_acquire(&runq->oldest); /* [Q2] */
     void *entry = NULL;
-    if (!ck_ring_dequeue_spmc(&at->ring, at->slots, &entry))
+    if (!axo__spmc_take_any(&at->ring, at->slots, &entry))
         entry = runq_take_on(at);
     if (entry != NULL)
         AXO_TSAN_ACQUIRE(entry);
@@ -62,7 +60,7 @@ void *axo__runq_take_any(axo__runq *runq)
  * its former successor, or as if it had just come. */
 void axo__runq_extend_owner(axo__runq *runq, axo__runq_ring *ring)
 {
-    AXO_DEBUG_ASSERT(ck_ring_size(&ring->ring) == 0 && ring != runq->last);
+    AXO_DEBUG_ASSERT(axo__spmc_count_any(&ring->ring) == 0 && ring != runq->last);
     axo__aptr_store_relaxed(&ring->next, NULL);
     axo__aptr_store_release(&runq->last->next, ring); /* [Q1] */
     runq->last = ring;
@@ -71,7 +69,7 @@ void axo__runq_extend_owner(axo__runq *runq, axo__runq_ring *ring)
 axo__runq_ring *axo__runq_drop_owner(axo__runq *runq)
 {
     axo__runq_ring *oldest = axo__aptr_load_relaxed(&runq->oldest);
-    if (oldest == runq->last || ck_ring_size(&oldest->ring) != 0)
+    if (oldest == runq->last || axo__spmc_count_any(&oldest->ring) != 0)
         return NULL;
     axo__runq_ring *next = axo__aptr_load_relaxed(&oldest->next);
     axo__aptr_store_release(&runq->oldest, next); /* [Q1] */
@@ -83,7 +81,7 @@ uint32_t axo__runq_count_any(const axo__runq *runq)
     const axo__runq_ring *at = axo__aptr_load_acquire(&runq->oldest); /* [Q2] */
     uint32_t count = 0;
     do {
-        count += ck_ring_size(&at->ring);
+        count += axo__spmc_count_any(&at->ring);
         at = axo__aptr_load_acquire(&at->next); /* [Q2] */
     } while (axo__unlikely(at != NULL));
     return count;

@@ -1,4 +1,4 @@
-/* runq.h - a worker's local queue of ready actors: a chain of CK's rings, one producer, many
+/* runq.h - a worker's local queue of ready actors: a chain of rings (spmc.h), one producer, many
  * consumers.
  *
  * Entries are hints: an entry says "try to claim this cell". The cell's scheduling word decides,
@@ -21,18 +21,18 @@
 #ifndef AXO__QUEUE_RUNQ_H
 #define AXO__QUEUE_RUNQ_H
 
-#include <ck_pr.h>
-#include <ck_ring.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/assert.h"
 #include "base/atomic.h"
+#include "queue/spmc.h"
 
 /* A ring and its entries. */
 typedef struct axo__runq_ring {
-    struct ck_ring ring;
-    struct ck_ring_buffer *slots;
+    axo__spmc ring;
+    axo__spmc_slot *slots;
     axo__aptr next; /* the ring that entries are pushed into after this one */
 } axo__runq_ring;
 
@@ -43,10 +43,10 @@ typedef struct axo__runq {
 } axo__runq;
 
 /* An empty ring. `slots` has `size` entries, a power of two; one of them stays free. */
-void axo__runq_ring_init(axo__runq_ring *ring, struct ck_ring_buffer *slots, uint32_t size);
+void axo__runq_ring_init(axo__runq_ring *ring, axo__spmc_slot *slots, uint32_t size);
 
 /* An empty queue, of its first ring. A queue of size 1 is always full; `slots` is not used then. */
-void axo__runq_init(axo__runq *runq, struct ck_ring_buffer *slots, uint32_t size);
+void axo__runq_init(axo__runq *runq, axo__spmc_slot *slots, uint32_t size);
 
 /* Appends an entry; false: the last ring is full, and the caller appends a ring or goes to the
  * injector. */
@@ -71,7 +71,7 @@ uint32_t axo__runq_count_any(const axo__runq *runq);
 static inline bool axo__runq_is_empty_any(const axo__runq *runq)
 {
     const axo__runq_ring *oldest = axo__aptr_load_acquire(&runq->oldest); /* [Q2] */
-    if (ck_pr_load_uint(&oldest->ring.c_head) != ck_pr_load_uint(&oldest->ring.p_tail))
+    if (!axo__spmc_is_empty_any(&oldest->ring))
         return false;
     return axo__likely(axo__aptr_load_relaxed(&oldest->next) == NULL) ||
            axo__runq_count_any(runq) == 0;

@@ -4,14 +4,14 @@
 
 #include <string.h>
 
-void axo__runq_ring_init(axo__runq_ring *ring, struct ck_ring_buffer *slots, uint32_t size)
+void axo__runq_ring_init(axo__runq_ring *ring, axo__spmc_slot *slots, uint32_t size)
 {
-    ck_ring_init(&ring->ring, size);
+    axo__spmc_init(&ring->ring, size);
     ring->slots = slots;
     axo__aptr_store_relaxed(&ring->next, NULL);
 }
 
-void axo__runq_init(axo__runq *runq, struct ck_ring_buffer *slots, uint32_t size)
+void axo__runq_init(axo__runq *runq, axo__spmc_slot *slots, uint32_t size)
 {
     axo__runq_ring_init(&runq->home, slots, size);
     axo__aptr_store_relaxed(&runq->oldest, &runq->home);
@@ -20,7 +20,7 @@ void axo__runq_init(axo__runq *runq, struct ck_ring_buffer *slots, uint32_t size
 
 bool axo__runq_push_owner(axo__runq *runq, void *entry)
 {
-    struct ck_ring *ring = &runq->last->ring;
+    axo__spmc *ring = &runq->last->ring;
     AXO__YIELD_POINT();
     unsigned int consumer = ring->c_head;
     unsigned int producer = ring->p_tail;
@@ -36,7 +36,7 @@ bool axo__runq_push_owner(axo__runq *runq, void *entry)
 /* *next is what follows when the ring is found empty, in the same step. */
 static void *runq_take(axo__runq_ring *at, axo__runq_ring **next)
 {
-    struct ck_ring *ring = &at->ring;
+    axo__spmc *ring = &at->ring;
     AXO__YIELD_POINT();
     unsigned int consumer = ring->c_head;
     for (;;) {

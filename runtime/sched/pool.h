@@ -334,9 +334,9 @@ struct axo__worker {
 /* The memory of a worker's queues. Workers of a pool whose work is shared have none: their queues
  * are always full, so that everything they push goes to their pool's injectors. */
 typedef struct axo__worker_slots {
-    struct ck_ring_buffer urgent[AXO__URGENT_SIZE];
-    struct ck_ring_buffer ready[AXO__RUNQ_SIZE];
-    struct ck_ring_buffer overrun[AXO__RUNQ_SIZE];
+    axo__spmc_slot urgent[AXO__URGENT_SIZE];
+    axo__spmc_slot ready[AXO__RUNQ_SIZE];
+    axo__spmc_slot overrun[AXO__RUNQ_SIZE];
 } axo__worker_slots;
 
 /* A door: outside threads pass one at a time, and the thread inside uses the door's local. */

@@ -20,7 +20,7 @@
 typedef struct ready_room {
     axo__grace_block block;
     axo__runq_ring ring;
-    struct ck_ring_buffer slots[];
+    axo__spmc_slot slots[];
 } ready_room;
 
 static ready_room *ready_room_of(axo__runq_ring *ring)
@@ -36,7 +36,7 @@ static __attribute__((noinline)) bool ready_extend(axo__worker *worker)
     uint64_t size = (uint64_t)worker->ready.last->ring.size * 2;
     if (worker->own == NULL || worker->message == NULL || size > AXO__RUNQ_MAX)
         return false;
-    size_t bytes = offsetof(ready_room, slots) + size * sizeof(struct ck_ring_buffer);
+    size_t bytes = offsetof(ready_room, slots) + size * sizeof(axo__spmc_slot);
     ready_room *room =
         axo__heap_alloc(&worker->local.core->heap, bytes, AXO__CACHE_LINE, AXO__SITE_WORKERS);
     if (room == NULL)

@@ -23,7 +23,10 @@
  * Orders
  *   [W1] seq_cst, state, parked, expired_any   (2) against (6)-(7). The run queues are CK's, and
  *                                    looked at plainly: that (2) and (6) order this too is what a
- *                                    locked instruction of x86-64 does, C11 does not ask for it
+ *                                    locked instruction of x86-64 does, C11 does not ask for it.
+ *                                    On aarch64 (2) and (6) end with a store that releases, and
+ *                                    the next seq_cst load, `ldar`, comes after that: (7), and of
+ *                                    (3) that of the injectors, before the queues
  *   [W4] cas acq_rel, state          one thread takes a parked worker out: a waker or the worker
  *        cas acq_rel, watcher        one parked worker is the watcher
  *   [W6] seq_cst, spare_mode, rescuing   the spare says that it sleeps, then looks once more; a

@@ -173,7 +173,9 @@ static void random_hit(int number, siginfo_t *info, void *context)
         atomic_store(&random_unseen[random_me], false);
     if (crash_is_deep())
         return;
+#if defined(__x86_64__)
     ((ucontext_t *)context)->uc_mcontext.gregs[REG_ERR] = 4; /* a read, not the last fault's */
+#endif
     memset(&crash, 0, sizeof crash);
     crash.si_signo = SIGSEGV;
     crash.si_code = SEGV_MAPERR;

@@ -56,7 +56,7 @@ static void runq_drop(axo__runq *runq, axo__runq_ring *rings, bool *used)
 /* Appends a ring of the pool that is free; false: none is. */
 static bool runq_extend(axo__runq *runq, axo__runq_ring *rings, bool *used, uint32_t size)
 {
-    static struct ck_ring_buffer slots[RINGS][16];
+    static axo__spmc_slot slots[RINGS][16];
     for (uint32_t i = 0; i < RINGS; i++) {
         if (used[i])
             continue;
@@ -68,9 +68,19 @@ static bool runq_extend(axo__runq *runq, axo__runq_ring *rings, bool *used, uint
     return false;
 }
 
+static void runq_near_the_wrap(axo__spmc *ring)
+{
+#if AXO__CK_RING
+    ring->c_head = ring->p_head = ring->p_tail = UINT32_MAX - BEFORE_WRAP;
+#else
+    axo__a32_store_relaxed(&ring->c_head, UINT32_MAX - BEFORE_WRAP);
+    axo__a32_store_relaxed(&ring->p_tail, UINT32_MAX - BEFORE_WRAP);
+#endif
+}
+
 static void runq_fuzz(fuzz_in *in)
 {
-    static struct ck_ring_buffer slots[16];
+    static axo__spmc_slot slots[16];
     static char entries[NODES];
     axo__runq_ring rings[RINGS];
     bool used[RINGS] = {false};
@@ -78,10 +88,8 @@ static void runq_fuzz(fuzz_in *in)
     uint8_t shape = fuzz_u8(in);
     uint32_t size = 2U << shape % 4;
     axo__runq_init(&runq, slots, size);
-    if ((shape & 0x80) != 0) {
-        runq.home.ring.c_head = runq.home.ring.p_head = UINT32_MAX - BEFORE_WRAP;
-        runq.home.ring.p_tail = UINT32_MAX - BEFORE_WRAP;
-    }
+    if ((shape & 0x80) != 0)
+        runq_near_the_wrap(&runq.home.ring);
     for (uint32_t i = 0; i < OPERATIONS_MAX && in->left > 0; i++) {
         uint8_t op = fuzz_u8(in);
         uint32_t item = (op >> 1) % NODES;

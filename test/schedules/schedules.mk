@@ -61,20 +61,22 @@ fiber-hard:
 #
 #   make weak                           all of it; what redundant.txt lists is tried for a while
 #   make weak-full                      the same, and all executions of what is listed
+#   make weak RULES=aarch64             the code of aarch64, by what that promises beyond C11
 #   make weak-replay SCENARIO=name CHOICES=0120 [MUTANT='function operation -acq']
 #                                       prints one execution
 #
 # The product's own files are compiled, with port/ before runtime/ on the include path: its
 # base/atomic.h hands every operation to the checker, its ck_pr.h those of CK.
 .PHONY: weak weak-full weak-replay
-WEAK := $(BUILD)/weak
+WEAK := $(BUILD)/weak$(RULES:%=-%)
 WEAK_PRODUCT := $(addprefix runtime/,queue/runq.c queue/inject.c cell/lives.c cell/table.c cell/cause.c \
   cell/extra.c os/file.c os/out.c system/registry.c system/stream.c base/aside.c base/random.c $(patsubst %,sched/%.c,pool wake claim \
   newborn ready board figures follow timer wheel keep expire steal find park crew worker spare sched fixed elastic pinned host lent \
   quiesce) mem/grace.c)
 WEAK_OBJECTS := $(patsubst %.c,$(WEAK)/%.o,$(wildcard test/schedules/weak/*.c) $(WEAK_PRODUCT))
 WEAK_FLAGS = -std=c11 -D_GNU_SOURCE $(WARN) -O2 -g -DAXO_DEBUG=1 -DAXO_HARD=1 -Itest/schedules/weak/port \
-  -Itest -Iinclude -Iruntime $(PACKAGES_CFLAGS)
+  -Itest -Iinclude -Iruntime $(PACKAGES_CFLAGS) $(if $(RULES:aarch64=),$(error RULES=$(RULES): aarch64)) \
+  $(if $(RULES),-DAXO__CK_RIGHT=0)
 $(WEAK)/%.o: %.c Makefile test/schedules/schedules.mk
 	$Qmkdir -p $(@D) && $(CC) $(WEAK_FLAGS) -MMD -MP -c -o $@ $<
 $(WEAK)/weak: $(WEAK_OBJECTS)

@@ -60,7 +60,7 @@ def x86(build):
 def arm(build):
     compiler = os.environ.get("AARCH64_CC", "aarch64-linux-gnu-gcc")
     version = run(compiler, "--version").splitlines()[0]
-    flags = ["-std=c11", "-D_GNU_SOURCE", "-O2", "-DAXO_RELEASE=1", "-DCK_USE_CC_BUILTINS=1", "-fPIC",
+    flags = ["-std=c11", "-D_GNU_SOURCE", "-O2", "-DAXO_RELEASE=1", "-fPIC",
              "-march=armv8-a", "-mno-outline-atomics", "-ftls-model=initial-exec", "-w",
              "-Itest/static", "-Iinclude", "-Iruntime", "-idirafter",
              "/usr/include/x86_64-linux-gnu", "-idirafter", "/usr/include"]

@@ -15,6 +15,7 @@ handlers:
 listings listings-accept:
 	+$Q$(call in,release) all
 	$Qtest/static/listings.py $(if $(filter %-accept,$@),--accept) $(BUILD)/release
+	$Qtest/static/faces.py
 LINES = python3 bench/lines/lines.py $(BUILD)
 COUNTED := $(addprefix $B/bench/,w1_pingpong w3_ring w5_skynet w6_spawn w9_children w12_foreign)
 instructions:

@@ -113,9 +113,9 @@ const stage_scene scene_stack = {.name = "stack", .what = "two that push, one th
 /* ---- run queue: its owner and two thieves, more entries than places ---- */
 
 static axo__runq runq;
-static struct ck_ring_buffer runq_slots[ROOM];
+static axo__spmc_slot runq_slots[ROOM];
 static axo__runq_ring runq_more;
-static struct ck_ring_buffer runq_more_slots[ROOM];
+static axo__spmc_slot runq_more_slots[ROOM];
 static uint32_t runq_entries[THINGS];
 
 static void runq_owner(void *arg)

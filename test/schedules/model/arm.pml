@@ -14,7 +14,7 @@
  * mutant one M_COUNT        who sets a timer trusts the count of those who sleep
  */
 /* stamps: run.py --stamp writes them
- * stamp os/linux.c:axo__os_parker_wait dd77f30ac457
+ * stamp os/linux.c:axo__os_parker_wait f5284b81b4eb
  * stamp sched/claim.c:axo__sched_push_ready_any cf67dc4b9ffe
  * stamp sched/park.c:axo__worker_park 572faf79806a
  * stamp sched/park.c:axo__worker_unpark_owner f4dbac8397a8

@@ -54,11 +54,11 @@
  */
 /* stamps: run.py --stamp writes them
  * stamp os/linux.c:axo__os_parker_ticket c80ff4d7b240
- * stamp os/linux.c:axo__os_parker_wait dd77f30ac457
- * stamp os/linux.c:axo__os_parker_wake 26a0bc54b584
+ * stamp os/linux.c:axo__os_parker_wait f5284b81b4eb
+ * stamp os/linux.c:axo__os_parker_wake c4bd7c9ad87c
  * stamp queue/inject.c:axo__inject_pop_any 4aa5a7962031
  * stamp queue/inject.c:axo__inject_push_any 3bc10f552b02
- * stamp queue/runq.c:axo__runq_push_owner 6b58d79ddaed
+ * stamp queue/runq.c:axo__runq_push_owner fc1d135e279d
  * stamp sched/claim.c:axo__sched_push_ready_any cf67dc4b9ffe
  * stamp sched/find.c:axo__worker_find b37244d656ae
  * stamp sched/find.c:find_from_inject a9a6845dad3d

@@ -116,10 +116,10 @@ static void queues_taken(const axo__cell *cell)
         probe_hit(PROBE_STALE_ENTRY);
 }
 
-void __real_axo__runq_init(axo__runq *runq, struct ck_ring_buffer *slots, uint32_t size);
-void __wrap_axo__runq_init(axo__runq *runq, struct ck_ring_buffer *slots, uint32_t size);
+void __real_axo__runq_init(axo__runq *runq, axo__spmc_slot *slots, uint32_t size);
+void __wrap_axo__runq_init(axo__runq *runq, axo__spmc_slot *slots, uint32_t size);
 
-void __wrap_axo__runq_init(axo__runq *runq, struct ck_ring_buffer *slots, uint32_t size)
+void __wrap_axo__runq_init(axo__runq *runq, axo__spmc_slot *slots, uint32_t size)
 {
     __real_axo__runq_init(runq, slots, size);
     queues_begin(runq);

@@ -27,6 +27,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/config.h"
+
 #define WEAK_FIBERS 4
 
 enum {
@@ -85,6 +87,21 @@ void weak_name(const void *at, const char *format, ...) __attribute__((format(pr
 
 /* ---- scenarios ---- */
 
+/* Whose rules hold: those of C11 alone; or what x86-64, or aarch64, promises beyond them. */
+typedef enum weak_rules {
+    WEAK_C11 = 0,
+    WEAK_X86 = 1, /* read-modify-writes are full barriers, loads acquire, stores release */
+    /* A seq_cst read-modify-write (its `stlxr`, or the write of an `ldaddal`) and the seq_cst load
+     * or read-modify-write that follows it in the fiber (`ldar`, `ldaxr`; no `ldapr`) are a
+     * barrier: what is before the one comes before what is after the other. The rest is C11. This
+     * is exact where no other load stands between the two. */
+    WEAK_ARM = 2
+} weak_rules;
+
+/* What a scenario rests on that needs more than C11: the rules of the processor whose code is
+ * checked (base/config.h: AXO__CK_RIGHT). */
+#define WEAK_HERE (AXO__CK_RIGHT ? WEAK_X86 : WEAK_ARM)
+
 typedef struct weak_scenario {
     const char *name;
     const char *what;
@@ -93,8 +110,7 @@ typedef struct weak_scenario {
     void (*check)(void);                /* alone, after them; NULL: nothing to check */
     uint32_t bound;                     /* pre-emptions */
     bool places;                        /* stores may go before others */
-    bool strong;                        /* read-modify-writes are full barriers, loads acquire and
-                                           stores release, as on x86-64 */
+    weak_rules rules;
     bool fails;                         /* a canary: it must be found wrong */
 } weak_scenario;
 

@@ -35,6 +35,13 @@ extern weak_world weak_it;
 void weak_point(void);
 void weak_known(weak_site *site);
 
+/* ---- names.c ---- */
+
+void weak_names_reset(void);
+
+/* What weak_name has called it; NULL: nothing. */
+const char *weak_name_of(const void *at);
+
 /* ---- memory.c ---- */
 
 void weak_memory_reset(void);

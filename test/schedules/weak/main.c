@@ -29,6 +29,7 @@
 static const weak_scenario *scenes[SCENES_MAX];
 static uint32_t scene_count;
 static uint64_t scene_size[SCENES_MAX]; /* executions */
+static const char *const rules_said[] = {"", " (x86-64)", " (aarch64)"};
 
 static void scenes_list(void)
 {
@@ -142,7 +143,7 @@ static bool scene_run(uint32_t which, weak_result *total)
     printf("  %-6s %-20s %9lu executions of %2lu, %7.0f/s%s  %s\n", good ? "ok" : "FAIL",
            scene->name, (unsigned long)result.executions,
            (unsigned long)(result.operations / result.executions),
-           (double)result.executions / result.seconds, scene->strong ? " (x86)" : "",
+           (double)result.executions / result.seconds, rules_said[scene->rules],
            scene->fails ? "is found wrong, as it must be" : scene->what);
     if (result.failed)
         printf("         %s%s\n         make weak-replay SCENARIO=%s CHOICES=%s\n",
@@ -162,6 +163,20 @@ typedef struct line {
 static line lines[LINES_MAX];
 static uint32_t line_count;
 
+/* A line may be for the code of one processor: "x86-64: ...", "aarch64: ...". */
+static bool line_is_here(const char **name)
+{
+    static const char *const whose[] = {"aarch64: ", "x86-64: "};
+    for (int i = 0; i < 2; i++) {
+        size_t size = strlen(whose[i]);
+        if (strncmp(*name, whose[i], size) != 0)
+            continue;
+        *name += size;
+        return i == AXO__CK_RIGHT;
+    }
+    return true;
+}
+
 static void lines_read(const char *path)
 {
     char text[512];
@@ -170,12 +185,13 @@ static void lines_read(const char *path)
         exit(2);
     while (fgets(text, sizeof text, file) != NULL && line_count < LINES_MAX) {
         char *bar = strchr(text, '|');
-        if (text[0] == '#' || bar == NULL)
+        const char *name = text;
+        if (text[0] == '#' || bar == NULL || !line_is_here(&name))
             continue;
         while (bar > text && bar[-1] == ' ')
             bar--;
         *bar = '\0';
-        (void)snprintf(lines[line_count++].name, NAME_SIZE, "%.*s", NAME_SIZE - 1, text);
+        (void)snprintf(lines[line_count++].name, NAME_SIZE, "%.*s", NAME_SIZE - 1, name);
     }
     (void)fclose(file);
 }
@@ -204,7 +220,7 @@ static uint32_t mutant_scene(const group *which, const bool *tried)
     for (uint32_t i = 0; i < scene_count; i++) {
         if (!which->scenes[i] || tried[i])
             continue;
-        if (scenes[i]->strong || scenes[i]->fails)
+        if (scenes[i]->rules == WEAK_X86 || scenes[i]->fails)
             continue;
         if (best == SCENES_MAX || scene_size[i] < scene_size[best])
             best = i;

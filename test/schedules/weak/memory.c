@@ -11,7 +11,6 @@
 #define SC_MAX 128
 #define CELLS_MAX 128
 #define BORN_MAX 16
-#define NAMES_MAX 128
 #define NAME_SIZE 32
 #define NONE 255
 
@@ -75,6 +74,7 @@ typedef struct born {
 typedef struct fiber_past {
     weak_clock fence;       /* a release fence's */
     weak_clock pending;     /* what an acquire fence would bring */
+    weak_clock half;        /* at the latest seq_cst read-modify-write */
     weak_clock latest;      /* after the latest event */
     weak_clock elsewhere;   /* after the latest one on another location than that */
     const location *where;
@@ -95,11 +95,6 @@ static born borns[BORN_MAX];
 static uint32_t born_count;
 static fiber_past pasts[WEAK_ALL_FIBERS];
 static weak_clock strong_past;
-static struct {
-    const void *at;
-    char text[NAME_SIZE];
-} names[NAMES_MAX];
-static uint32_t name_count;
 
 void weak_memory_reset(void)
 {
@@ -107,7 +102,7 @@ void weak_memory_reset(void)
     sc_count = 0;
     cell_count = 0;
     born_count = 0;
-    name_count = 0;
+    weak_names_reset();
     stamp++;
     memset(pasts, 0, sizeof pasts);
     memset(weak_it.now, 0, sizeof weak_it.now);
@@ -128,24 +123,12 @@ void weak_memory_join(void)
 
 /* ---- names, for traces ---- */
 
-void weak_name(const void *at, const char *format, ...)
-{
-    if (!weak_it.tracing || name_count == NAMES_MAX)
-        return;
-    va_list list;
-    va_start(list, format);
-    names[name_count].at = at;
-    (void)vsnprintf(names[name_count++].text, NAME_SIZE, format, list);
-    va_end(list);
-}
-
 static const char *name_of(const void *at)
 {
     static char text[NAME_SIZE] = "plain memory";
-    for (uint32_t i = 0; i < name_count; i++) {
-        if (names[i].at == at)
-            return names[i].text;
-    }
+    const char *given = weak_name_of(at);
+    if (given != NULL)
+        return given;
     for (uint32_t i = 0; i < loc_count; i++) {
         if (locs[i].at == at)
             (void)snprintf(text, sizeof text, "word%u", i);
@@ -417,15 +400,34 @@ static void event_end(const location *loc)
 
 static uint8_t event_order(const weak_site *site)
 {
-    return weak_it.scenario->strong ? site->now | WEAK_ACQUIRE | WEAK_RELEASE : site->now;
+    bool strong = weak_it.scenario->rules == WEAK_X86;
+    return strong ? site->now | WEAK_ACQUIRE | WEAK_RELEASE : site->now;
 }
 
-/* On x86-64 a read-modify-write is a full barrier. */
-static void event_barrier(void)
+/* A barrier of what is in `given`, and what comes now: on x86-64 a read-modify-write is one of all
+ * that was before it. */
+static void event_barrier(weak_clock given)
 {
     weak_clock *now = &weak_it.now[weak_it.self];
     *now = weak_join(*now, strong_past);
-    strong_past = *now;
+    strong_past = weak_join(strong_past, given);
+}
+
+/* The first half of a barrier of aarch64 is a seq_cst read-modify-write, its second half the next
+ * seq_cst operation that reads, which what it reads comes after. */
+static void event_first_half(const weak_site *site)
+{
+    uint32_t self = weak_it.self;
+    if (weak_it.scenario->rules == WEAK_ARM && (site->now & WEAK_SEQ_CST) != 0)
+        pasts[self].half = weak_it.now[self];
+}
+
+static void event_second_half(const weak_site *site)
+{
+    uint32_t self = weak_it.self;
+    if (weak_it.scenario->rules == WEAK_ARM && (site->now & WEAK_SEQ_CST) != 0 &&
+        pasts[self].half[self] != 0)
+        event_barrier(pasts[self].half);
 }
 
 static void event_acquire(const store *from, uint8_t order)
@@ -470,8 +472,9 @@ static uint32_t event_write(location *loc, uint32_t place, uint64_t value, uint3
     sc_event *event = (site->now & WEAK_SEQ_CST) != 0 ? sc_add(&e) : NULL;
     if (read != NONE) {
         event_acquire(&loc->stores[read], order);
-        if (weak_it.scenario->strong)
-            event_barrier();
+        if (weak_it.scenario->rules == WEAK_X86)
+            event_barrier(weak_it.now[self]);
+        event_first_half(site);
     }
     store what = {.value = value, .site = site, .fiber = (uint8_t)self, .from = (uint8_t)read,
                   .release = pasts[self].fence};
@@ -500,6 +503,7 @@ static uint32_t pick(const uint8_t *of, uint32_t count)
 uint64_t weak_load(const void *at, uint32_t size, weak_site *site)
 {
     location *loc = event_at(at, size, site);
+    event_second_half(site);
     uint32_t floor = loc_floor(loc);
     uint8_t may[STORES_MAX];
     uint32_t count = 0;
@@ -563,6 +567,7 @@ static bool may_take(const location *loc, uint32_t place, const weak_site *site)
 uint64_t weak_change(void *at, uint32_t size, weak_rmw how, uint64_t operand, weak_site *site)
 {
     location *loc = event_at(at, size, site);
+    event_second_half(site);
     uint32_t floor = loc_floor(loc);
     uint8_t may[STORES_MAX];
     uint32_t count = 0;
@@ -584,6 +589,7 @@ uint64_t weak_change(void *at, uint32_t size, weak_rmw how, uint64_t operand, we
 bool weak_cas(void *at, uint32_t size, uint64_t *expected, uint64_t desired, weak_site *site)
 {
     location *loc = event_at(at, size, site);
+    event_second_half(site);
     uint32_t floor = loc_floor(loc);
     uint8_t may[STORES_MAX];
     uint32_t count = 0;

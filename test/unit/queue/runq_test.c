@@ -8,7 +8,7 @@ enum { SIZE = 16, THIEVES = 3, ENTRIES = 200000, RINGS = 1000 };
 static void first_in_first_out_and_full(void **state)
 {
     axo__runq runq;
-    struct ck_ring_buffer slots[SIZE];
+    axo__spmc_slot slots[SIZE];
     int entries[SIZE];
     axo__runq_init(&runq, slots, SIZE);
     assert_null(axo__runq_take_any(&runq));
@@ -30,8 +30,8 @@ static void first_in_first_out_and_full(void **state)
 static void a_chain_keeps_the_order(void **state)
 {
     axo__runq runq;
-    struct ck_ring_buffer slots[SIZE];
-    struct ck_ring_buffer larger_slots[2 * SIZE];
+    axo__spmc_slot slots[SIZE];
+    axo__spmc_slot larger_slots[2 * SIZE];
     axo__runq_ring larger;
     int entries[3 * SIZE];
     axo__runq_init(&runq, slots, SIZE);
@@ -65,9 +65,9 @@ static void a_chain_keeps_the_order(void **state)
 
 typedef struct runq_world {
     axo__runq runq;
-    struct ck_ring_buffer slots[SIZE];
+    axo__spmc_slot slots[SIZE];
     axo__runq_ring rings[RINGS];
-    struct ck_ring_buffer ring_slots[RINGS][2 * SIZE];
+    axo__spmc_slot ring_slots[RINGS][2 * SIZE];
     uint32_t extended;
     axo__a32 *taken;
     axo__a32 got;

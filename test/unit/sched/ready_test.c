@@ -38,10 +38,10 @@ static uint64_t ready_asked(void)
 /* A ring beyond the first has twice, four times ... its slots, behind a head of a few lines. */
 static bool ready_is_ring(size_t size)
 {
-    size_t slots = AXO__RUNQ_SIZE * sizeof(struct ck_ring_buffer);
+    size_t slots = AXO__RUNQ_SIZE * sizeof(axo__spmc_slot);
     while (slots <= size / 2)
         slots *= 2;
-    return slots > AXO__RUNQ_SIZE * sizeof(struct ck_ring_buffer) && size > slots &&
+    return slots > AXO__RUNQ_SIZE * sizeof(axo__spmc_slot) && size > slots &&
            size - slots <= sizeof(axo__runq_ring) + 2 * AXO__CACHE_LINE;
 }
 
