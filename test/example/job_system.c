@@ -60,11 +60,16 @@ static void jobs_visit(job_queue *jobs)
         must(status);
 }
 
-/* Waits for a job, or until a visit is due that nobody asks for: a timer. Under the mutex. */
+/* Waits for a job, or until a visit is due that nobody asks for: a timer. Under the mutex, but for
+ * the question: jobs_asked waits for it. */
 static bool jobs_wait(job_queue *jobs)
 {
-    int64_t due = axo_worker_due(jobs->system);
     struct timespec until;
+    (void)pthread_mutex_unlock(&jobs->mutex);
+    int64_t due = axo_worker_due(jobs->system);
+    (void)pthread_mutex_lock(&jobs->mutex);
+    if (jobs->meshes > 0 || jobs->visits > 0 || jobs->quit)
+        return true;
     (void)timespec_get(&until, TIME_UTC);
     due = (due > 1000 * MS ? 1000 * MS : due) + until.tv_nsec;
     until.tv_sec += due / (1000 * MS);
