@@ -1,5 +1,5 @@
 /* world.h - all that a system has in it, shown while it stands still: a program saves its world so,
- * and makes it again from what it has saved.
+ * and makes it again from what it has saved. A whole program is test/example/saved_game.c.
  *
  *     static void save(void *user, const axo_visited *it)
  *     {

@@ -21,7 +21,7 @@ typedef struct world {
     axo_status status;
     int64_t now;
     uint32_t ids;
-    uint64_t handled;
+    _Atomic uint64_t handled;
     _Atomic uint32_t waiting;
     _Atomic uint32_t go;
     /* what was shown */

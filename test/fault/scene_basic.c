@@ -335,6 +335,28 @@ static void basic_watch(world *w)
     world_run(w);
 }
 
+/* ---- a look at all -------------------------------------------------------------------------- */
+
+enum { VISIT_MESSAGES = 200 }; /* more than the list of a mailbox begins with */
+
+static void basic_visited(void *user, const axo_visited *it)
+{
+    *(uint32_t *)user += it->kind == AXO_VISITED_MESSAGE;
+}
+
+/* What waits is there in any case, and shown whole if it is said to be. */
+static void basic_visit(world *w)
+{
+    uint32_t sent = 0;
+    uint32_t shown = 0;
+    for (uint32_t i = 0; i < VISIT_MESSAGES; i++)
+        sent += axo_system_send(w->system, w->pinger, WORLD_NOTE, NULL, 0) == AXO_OK;
+    axo_status status = TRY(w, axo_system_visit(w->system, basic_visited, &shown));
+    MUST(w, status == AXO_OK || status == AXO_ENOMEM);
+    MUST(w, status == AXO_OK ? shown == sent : shown < sent);
+    world_run(w);
+}
+
 const scene scenes_basic[] = {
     {.name = "start and end", .run = basic_start, .bare = 1},
     {.name = "start with options", .run = basic_start, .bare = 1, .options = &basic_rich_options},
@@ -349,6 +371,7 @@ const scene scenes_basic[] = {
     {.name = "a creation that needs memory", .run = basic_creation},
     {.name = "send inside", .run = basic_send_inside},
     {.name = "send from outside", .run = basic_send_outside},
+    {.name = "a look at all", .run = basic_visit},
     {.name = "payloads handed over and passed on", .run = basic_forward},
     {.name = "watch", .run = basic_watch},
     {.name = NULL},
