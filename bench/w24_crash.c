@@ -58,6 +58,33 @@ static int *volatile crash_nothing;
 static const char *volatile crash_no_text;
 static volatile size_t crash_seen;
 
+/* ---- how it crashes ------------------------------------------------------------------------ */
+
+static __attribute__((noinline)) size_t crash_stack(size_t frames)
+{
+    volatile size_t own[8];
+    own[frames % 8] = frames;
+    return frames == SIZE_MAX ? own[0] : crash_stack(frames + 1) + own[frames % 8];
+}
+
+static __attribute__((noinline)) void crash_below(crash_run *run, uint32_t frames)
+{
+    if (frames > 0) {
+        crash_below(run, frames - 1);
+        atomic_signal_fence(memory_order_seq_cst); /* no tail call */
+        return;
+    }
+    run->failed_at = clock_ticks(&run->gauge);
+    if (run->what->how == BY_WRITE || run->what->how <= BY_WALK)
+        *crash_nothing = 1;
+    else if (run->what->how == BY_STRLEN)
+        crash_seen = strlen(crash_no_text);
+    else if (run->what->how == BY_STACK)
+        crash_seen = crash_stack(0);
+    else
+        abort();
+}
+
 /* ---- the floor ----------------------------------------------------------------------------- */
 
 static sigjmp_buf floor_place;
@@ -79,18 +106,6 @@ static void floor_hit(int signal)
     siglongjmp(floor_place, 1);
 }
 
-/* As many calls as there are below an actor's handler. */
-static __attribute__((noinline)) void floor_below(crash_run *run, uint32_t frames)
-{
-    if (frames > 0) {
-        floor_below(run, frames - 1);
-    } else {
-        run->failed_at = clock_ticks(&run->gauge);
-        *crash_nothing = 1;
-    }
-    atomic_signal_fence(memory_order_seq_cst); /* no tail call */
-}
-
 static void floor_run(crash_run *run)
 {
     static char stack[SIGNAL_BYTES];
@@ -103,7 +118,7 @@ static void floor_run(crash_run *run)
     bench_expect(set, true, "a handler");
     for (volatile uint64_t i = 0; i < run->left; i++) {
         if (sigsetjmp(floor_place, 0) == 0)
-            floor_below(run, WALK_FRAMES);
+            crash_below(run, WALK_FRAMES); /* as many as there are below an actor's handler */
         histogram_record(&run->times, clock_between(&run->gauge, run->failed_at,
                                                     clock_ticks(&run->gauge)));
     }
@@ -118,31 +133,6 @@ static axo_status crash_construct(axo_ctx *ctx, void *state, const void *args)
     (void)ctx;
     memcpy(state, args, sizeof(crash_run *));
     return AXO_OK;
-}
-
-static __attribute__((noinline)) size_t crash_stack(size_t frames)
-{
-    volatile size_t own[8];
-    own[frames % 8] = frames;
-    return frames == SIZE_MAX ? own[0] : crash_stack(frames + 1) + own[frames % 8];
-}
-
-static __attribute__((noinline)) void crash_below(crash_run *run, uint32_t frames)
-{
-    if (frames > 0) {
-        crash_below(run, frames - 1);
-        atomic_signal_fence(memory_order_seq_cst); /* no tail call */
-        return;
-    }
-    run->failed_at = clock_ticks(&run->gauge);
-    if (run->what->how == BY_WRITE)
-        *crash_nothing = 1;
-    else if (run->what->how == BY_STRLEN)
-        crash_seen = strlen(crash_no_text);
-    else if (run->what->how == BY_STACK)
-        crash_seen = crash_stack(0);
-    else
-        abort();
 }
 
 static axo_status crash_receive(axo_ctx *ctx, void *state, const axo_message *message)

@@ -8,8 +8,8 @@
  *         else if (it->kind == AXO_VISITED_MESSAGE)
  *             fwrite(it->message->payload, 1, it->message->size, user);
  *     }
- *     while (axo_system_visit(system, save, file) == AXO_EBUSY)
- *         axo_run_host(system, -1, NULL);
+ *     axo_run_host(system, -1, NULL);       of a manual system; else axo_system_quiesce
+ *     status = axo_system_visit(system, save, file);
  */
 #ifndef AXO_WORLD_H
 #define AXO_WORLD_H

@@ -167,6 +167,14 @@ static keyed_timer_stamp *keyed_timer_stamp_of(const axo__message *message)
     return (keyed_timer_stamp *)(end - behind);
 }
 
+/* The timer that has sent a tick; NULL: it is no more, or was started anew since. */
+static keyed_timer *keyed_timer_of(const axo__keyed_timers *keyed, const axo__message *tick)
+{
+    const keyed_timer_stamp *stamp = keyed_timer_stamp_of(tick);
+    keyed_timer *slot = keyed_timer_find(keyed, stamp->key);
+    return slot != NULL && slot->number == stamp->number ? slot : NULL;
+}
+
 /* The message of a keyed timer, with key and number in a stamp behind the payload: periodic ticks
  * are copies of the message, stamp and all. */
 static axo__message *keyed_timer_message(axo__worker *worker, axo__cell *cell,
@@ -252,9 +260,7 @@ bool axo__keyed_timer_is_stale(const axo__cell *cell, const axo__message *messag
     const uint32_t kinds = AXO__MESSAGE_TICK | AXO__MESSAGE_SIGNAL;
     if ((message->flags & kinds) != AXO__MESSAGE_TICK)
         return false;
-    const keyed_timer_stamp *stamp = keyed_timer_stamp_of(message);
-    const keyed_timer *slot = keyed_timer_find(keyed_timer_at(cell), stamp->key);
-    return slot == NULL || slot->number != stamp->number;
+    return keyed_timer_of(keyed_timer_at(cell), message) == NULL;
 }
 
 int64_t axo__keyed_timer_timeout(const axo__cell *cell)
@@ -412,9 +418,8 @@ bool axo__keyed_timer_tick(axo__worker *worker, axo__cell *cell, axo__message *m
         axo__message_free(&worker->local.cache, message);
         return false;
     }
-    const keyed_timer_stamp *stamp = keyed_timer_stamp_of(message);
-    keyed_timer *slot = keyed_timer_find(keyed, stamp->key);
-    if (slot != NULL && slot->number == stamp->number) {
+    keyed_timer *slot = keyed_timer_of(keyed, message);
+    if (slot != NULL) {
         if (slot->once)
             keyed_timer_remove(keyed, slot);
         return true;

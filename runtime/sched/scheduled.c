@@ -259,9 +259,27 @@ bool axo__scheduled_cancel(axo__local *local, axo_timer timer)
     return done;
 }
 
+/* Under the mutex: the next record with a message that waits, from *at on, which moves behind it;
+ * NULL: there is none. */
+static axo__scheduled *scheduled_step(const axo__scheduled_all *all, uint32_t *at)
+{
+    while (*at < all->room * AXO__SCHEDULED_CHUNK) {
+        axo__scheduled_chunk *chunk = all->chunks[*at / AXO__SCHEDULED_CHUNK];
+        if (chunk == NULL) {
+            *at = (*at / AXO__SCHEDULED_CHUNK + 1) * AXO__SCHEDULED_CHUNK;
+            continue;
+        }
+        axo__scheduled *scheduled = &chunk->all[(*at)++ % AXO__SCHEDULED_CHUNK];
+        if (scheduled->timer.number != 0 && scheduled_waits(scheduled))
+            return scheduled;
+    }
+    return NULL;
+}
+
+/* false: there is none, or its message is on its way. */
 static bool scheduled_show(const axo__scheduled *scheduled, axo__scheduled_info *out)
 {
-    if (scheduled == NULL || scheduled->timer.number == 0 || !scheduled_waits(scheduled))
+    if (scheduled == NULL || !scheduled_waits(scheduled))
         return false;
     *out = (axo__scheduled_info){.to = scheduled->to,
                                  .message = scheduled->message,
@@ -284,19 +302,10 @@ bool axo__scheduled_look(axo__core *core, axo_timer timer, axo__scheduled_info *
 
 bool axo__scheduled_next(axo__timers *timers, uint32_t *at, axo__scheduled_info *out)
 {
-    bool there = false;
     if (timers == NULL)
         return false;
     axo__os_mutex_lock(&timers->mutex);
-    const axo__scheduled_all *all = &timers->scheduled;
-    while (!there && *at < all->room * AXO__SCHEDULED_CHUNK) {
-        const axo__scheduled_chunk *chunk = all->chunks[*at / AXO__SCHEDULED_CHUNK];
-        if (chunk == NULL) {
-            *at = (*at / AXO__SCHEDULED_CHUNK + 1) * AXO__SCHEDULED_CHUNK;
-            continue;
-        }
-        there = scheduled_show(&chunk->all[(*at)++ % AXO__SCHEDULED_CHUNK], out);
-    }
+    bool there = scheduled_show(scheduled_step(&timers->scheduled, at), out);
     axo__os_mutex_unlock(&timers->mutex);
     return there;
 }
@@ -384,17 +393,11 @@ static const axo__timer_ops scheduled_ops = {.fire = scheduled_fire, .finish = s
 static uint32_t scheduled_collect(axo__timers *timers, bool marked, uint32_t *at,
                                   axo__scheduled **batch)
 {
-    axo__scheduled_all *all = &timers->scheduled;
+    axo__scheduled *scheduled;
     uint32_t count = 0;
-    for (; *at < all->room * AXO__SCHEDULED_CHUNK && count < SCHEDULED_BATCH; (*at)++) {
-        axo__scheduled_chunk *chunk = all->chunks[*at / AXO__SCHEDULED_CHUNK];
-        if (chunk == NULL) {
-            *at |= AXO__SCHEDULED_CHUNK - 1;
-            continue;
-        }
-        axo__scheduled *scheduled = &chunk->all[*at % AXO__SCHEDULED_CHUNK];
-        if (scheduled->timer.number == 0 || !scheduled_waits(scheduled) ||
-            (marked && !scheduled->at_close))
+    while (count < SCHEDULED_BATCH &&
+           (scheduled = scheduled_step(&timers->scheduled, at)) != NULL) {
+        if (marked && !scheduled->at_close)
             continue;
         axo__timers_take(timers, &scheduled->timer);
         scheduled->cancelled = 1; /* a cancel from now on is late */

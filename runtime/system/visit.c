@@ -83,7 +83,7 @@ static bool visit_add_newest_first(visit *v, axo__message *newest)
 
 static bool visit_add_bounded(visit *v, axo__bounded_mailbox *bounded)
 {
-    size_t all = axo__bounded_list_any(bounded, NULL, 0);
+    size_t all = axo__bounded_count(bounded); /* and as many as are held */
     while (visit_room(v, v->count + all)) {
         size_t room = v->room - v->count;
         all = axo__bounded_list_any(bounded, v->all + v->count, room);
