@@ -6,38 +6,61 @@
  *
  * AXO_CRASHES: so many are contained; else 10 000.
  */
-#include <sched.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <ucontext.h>
 
 #include "fault/crash.h"
 
+#ifndef sigev_notify_thread_id
+#define sigev_notify_thread_id _sigev_un._tid
+#endif
+
 enum { RANDOM_ACTORS = 12, RANDOM_WORKERS = 2, RANDOM_STEP = 1, RANDOM_WAITING = 20000 };
-enum { RANDOM_LOST_NS = 10000000 };
+enum { RANDOM_THREADS = RANDOM_WORKERS + 6, RANDOM_FIRST_NS = 5000, RANDOM_SPAN_NS = 20000 };
+enum { RANDOM_REST_NS = 1000000 };
 
 static axo_ref random_refs[RANDOM_ACTORS];
-static atomic_int random_threads[RANDOM_WORKERS + 4];
-static atomic_bool random_unseen[RANDOM_WORKERS + 4]; /* a shot whose handler has not begun */
+static timer_t random_timers[RANDOM_THREADS]; /* of those that are known: one to a thread */
 static atomic_uint random_known;
 static atomic_uint random_over;
 static atomic_uint random_refused;
 static atomic_uint random_pings;
 static _Thread_local bool random_noted;
-static _Thread_local uint32_t random_me;
+static _Thread_local timer_t random_timer;
+static _Thread_local uint64_t random_seed;
 static volatile uint64_t random_sink;
 static const char random_payload[408];
 
 /* ---- the actors ----------------------------------------------------------------------------- */
 
+static void random_arm(long first_ns)
+{
+    struct itimerspec next = {.it_value.tv_nsec = first_ns};
+    random_seed ^= random_seed << 13;
+    random_seed ^= random_seed >> 7;
+    random_seed ^= random_seed << 17;
+    next.it_value.tv_nsec += (long)(random_seed >> 40) % RANDOM_SPAN_NS;
+    (void)timer_settime(random_timer, 0, &next, NULL);
+}
+
+/* The thread is shot at from here on, by a timer of its own. */
 static void random_note(void)
 {
+    struct sigevent event;
     if (random_noted)
         return;
     random_noted = true;
     uint32_t at = atomic_fetch_add(&random_known, 1);
-    random_me = at;
-    if (at < RANDOM_WORKERS + 4)
-        atomic_store(&random_threads[at], (int)syscall(SYS_gettid));
+    CRASH_CHECK(at < RANDOM_THREADS);
+    memset(&event, 0, sizeof event);
+    event.sigev_notify = SIGEV_THREAD_ID;
+    event.sigev_signo = SIGPROF;
+    event.sigev_notify_thread_id = (int)syscall(SYS_gettid);
+    CRASH_CHECK(timer_create(CLOCK_MONOTONIC, &event, &random_timer) == 0);
+    random_timers[at] = random_timer;
+    random_seed = 88172645463325252U + at;
+    random_arm(RANDOM_FIRST_NS);
 }
 
 static __attribute__((noinline)) void random_compute(uint32_t rounds)
@@ -165,13 +188,18 @@ static void random_before(int number, siginfo_t *info, void *context)
     atomic_fetch_add(&random_refused, 1);
 }
 
+/* The next one is on its way before this one is contained, as nobody comes back from that. A timer
+ * ends in an interrupt of the processor that the thread is at, so it also hits where another thread
+ * that shoots would wait for the same processor until the thread sleeps. */
 static void random_hit(int number, siginfo_t *info, void *context)
 {
     struct sigaction ours;
     siginfo_t crash;
-    if (random_me < RANDOM_WORKERS + 4)
-        atomic_store(&random_unseen[random_me], false);
-    if (crash_is_deep())
+    if (atomic_load(&random_over) != 0)
+        return;
+    const bool deep = crash_is_deep();
+    random_arm(deep ? RANDOM_REST_NS : RANDOM_FIRST_NS); /* on a slow machine they pile up */
+    if (deep)
         return;
 #if defined(__x86_64__)
     ((ucontext_t *)context)->uc_mcontext.gregs[REG_ERR] = 4; /* a read, not the last fault's */
@@ -184,34 +212,8 @@ static void random_hit(int number, siginfo_t *info, void *context)
         ours.sa_sigaction(SIGSEGV, &crash, context);
 }
 
-/* One at a time to a thread, with a pause for what it does: the next one when the handler of the
- * one before has begun, as a slow machine delivers signals more slowly than they are sent. */
-static void *random_shoot(void *arg)
-{
-    int64_t shot[RANDOM_WORKERS + 4] = {0};
-    uint64_t seed = 88172645463325252U;
-    while (atomic_load(&random_over) == 0) {
-        seed ^= seed << 13;
-        seed ^= seed >> 7;
-        seed ^= seed << 17;
-        const size_t which = seed % (RANDOM_WORKERS + 4);
-        int thread = atomic_load(&random_threads[which]);
-        int64_t now = parts_now();
-        int64_t until = now + 5000 + (int64_t)(seed >> 40) % 20000;
-        bool unseen = atomic_load(&random_unseen[which]) && now - shot[which] < RANDOM_LOST_NS;
-        if (thread != 0 && !unseen) {
-            shot[which] = now;
-            atomic_store(&random_unseen[which], true);
-            (void)syscall(SYS_tgkill, getpid(), thread, SIGPROF);
-        }
-        while (parts_now() < until)
-            (void)sched_yield();
-    }
-    return NULL;
-}
-
-/* Of the processor, by all threads; the shooter never rests, so it passes if the workers stand
- * still, and on a busy machine it does not while nobody gets on. */
+/* Of the processor, by all threads: a worker that stands still is shot at all the same, so it
+ * passes then, and on a busy machine it does not while nobody gets on. */
 static int64_t random_spent(void)
 {
     struct timespec now;
@@ -266,14 +268,12 @@ static void random_answer(void)
 static void random_run(const void *arg)
 {
     const uint64_t wanted = *(const uint64_t *)arg;
-    pthread_t shooter;
     uint64_t crashes = 0;
     (void)alarm(0);
     crash_fd = dup(STDERR_FILENO); /* each that is refused is a line */
     CRASH_CHECK(freopen("/dev/null", "w", stderr) != NULL);
     const uint32_t descriptors = crash_descriptors();
     random_begin();
-    CRASH_CHECK(pthread_create(&shooter, NULL, random_shoot, NULL) == 0);
     int64_t deadline = random_spent() + PARTS_DEADLINE_NS;
     while (crashes < wanted) {
         struct timespec pause = {.tv_nsec = 2000000};
@@ -285,9 +285,10 @@ static void random_run(const void *arg)
         crashes = now;
     }
     atomic_store(&random_over, 1);
-    (void)pthread_join(shooter, NULL);
     random_answer();
     axo_stats stats = crash_finish();
+    for (uint32_t i = 0; i < atomic_load(&random_known); i++)
+        CRASH_CHECK(timer_delete(random_timers[i]) == 0);
     CRASH_CHECK(crash_descriptors() == descriptors);
     CRASH_CHECK(atomic_load(&random_refused) > 0);
     (void)dprintf(crash_fd, "%llu contained, %u refused; %llu sent = %llu handled + %llu dead + "

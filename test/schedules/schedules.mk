@@ -138,7 +138,7 @@ soak-transfer: $(SOAK)
 # Crashes at any instruction, in the release library: what is inlined counts.
 .PHONY: soak-crashes
 soak-crashes: $B/test/fault/crash_random_test
-	$QAXO_CRASHES=$(or $(COUNT),100000) $<
+	$QAXO_CRASHES=$(or $(COUNT),1000000) $<
 
 # Actors in processes, and whatever may happen to them; COUNT worlds from SEED on.
 .PHONY: soak-processes
