@@ -37,8 +37,9 @@ typedef struct axo_group_done {
 typedef enum axo_group_how {
     AXO_GROUP_SLEEP = 0, /* nothing */
     AXO_GROUP_HELP = 1   /* it runs the actors of the host dispatcher, in a manual system all, as by
-                            axo_run_host, and visits a free slot of a system of lent threads; while
-                            another thread does, and while there is nothing to run, it sleeps */
+                            axo_run_host, and visits a free slot of a system of lent threads, where
+                            it may come upon an actor whose handler blocks; while another thread
+                            does, and while there is nothing to run, it sleeps */
 } axo_group_how;
 
 #define AXO_GROUP_FOREVER INT64_C(-1)
