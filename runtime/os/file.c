@@ -168,15 +168,15 @@ bool axo__os_file_head(const char *path, void *out, size_t size)
     return whole;
 }
 
-/* Reads the beginning of a file as text; false: there is none. */
-static bool file_text(const char *path, char *text, size_t size)
+/* The kernel's files come in one piece. */
+bool axo__os_file_text(const char *path, char *text, size_t size)
 {
     int before = axo__os_cancel_hold();
-    FILE *file = fopen(path, "re");
-    size_t length = file != NULL ? fread(text, 1, size - 1, file) : 0;
-    if (file != NULL)
-        (void)fclose(file);
-    text[length] = 0;
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t length = fd >= 0 ? read(fd, text, size - 1) : 0;
+    if (fd >= 0)
+        (void)close(fd);
+    text[length > 0 ? length : 0] = 0;
     axo__os_cancel_let(before);
     return length > 0;
 }
@@ -186,7 +186,7 @@ static bool file_text(const char *path, char *text, size_t size)
 uint64_t axo__os_process_start(void)
 {
     char text[1024];
-    if (!file_text("/proc/self/stat", text, sizeof text))
+    if (!axo__os_file_text("/proc/self/stat", text, sizeof text))
         return 0;
     const char *at = strrchr(text, ')');
     for (int field = 2; at != NULL && field < 22; field++)
@@ -198,7 +198,7 @@ uint64_t axo__os_boot(void)
 {
     char text[64];
     uint64_t hash = UINT64_C(0xcbf29ce484222325); /* FNV-1a */
-    if (!file_text("/proc/sys/kernel/random/boot_id", text, sizeof text))
+    if (!axo__os_file_text("/proc/sys/kernel/random/boot_id", text, sizeof text))
         return 0;
     for (const char *at = text; *at != 0 && *at != '\n'; at++)
         hash = (hash ^ (unsigned char)*at) * UINT64_C(0x100000001b3);

@@ -30,6 +30,10 @@ void axo__os_file_end(axo__os_file *file, const char *path);
 /* Reads the first bytes of a regular file; false: there is none, or it has fewer. */
 bool axo__os_file_head(const char *path, void *out, size_t size);
 
+/* Reads the beginning of one of the kernel's files as text that ends with 0; false: there is none.
+ * Without stdio, which takes memory. */
+bool axo__os_file_text(const char *path, char *text, size_t size);
+
 /* Who this process is, beside axo__os_process: two that have lived on this machine in one namespace
  * differ in one of the three. */
 uint64_t axo__os_process_start(void); /* field 22 of /proc/self/stat; 0: unknown */

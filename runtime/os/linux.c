@@ -10,7 +10,6 @@
 #include <errno.h>
 #include <linux/futex.h>
 #include <sched.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
@@ -24,6 +23,7 @@
 #include "base/assert.h"
 #include "base/config.h"
 #include "base/random.h"
+#include "os/file.h"
 #include "os/os.h"
 
 #define LINUX_SECOND INT64_C(1000000000)
@@ -149,35 +149,21 @@ void axo__os_parker_wait(axo__os_parker *parker, uint64_t ticket, int64_t deadli
     AXO_TSAN_ACQUIRE(parker);
 }
 
-/* Reads two numbers of a line; false if the file or a number is missing ("max"). */
-static bool linux_read_numbers(const char *path, int64_t *first, int64_t *second)
+/* The first two numbers of a file such as cgroup's cpu.max; false if the file or a number is
+ * missing ("max"). */
+static bool linux_read_pair(const char *path, int64_t *first, int64_t *second)
 {
-    FILE *file = fopen(path, "re");
-    if (file == NULL)
-        return false;
-    char line[64];
-    bool read = fgets(line, sizeof line, file) != NULL;
-    (void)fclose(file);
-    if (!read)
-        return false;
+    char text[64];
     char *end;
-    char *start = line;
+    char *start = text;
+    if (!axo__os_file_text(path, text, sizeof text))
+        return false;
     *first = strtoll(start, &end, 10);
     if (end == start)
         return false;
     start = end;
     *second = strtoll(start, &end, 10);
     return end != start;
-}
-
-/* The first two numbers of a file such as cgroup's cpu.max; false if there are none. Files are
- * cancellation points. */
-static bool linux_read_pair(const char *path, int64_t *first, int64_t *second)
-{
-    int before = axo__os_cancel_hold();
-    bool read = linux_read_numbers(path, first, second);
-    axo__os_cancel_let(before);
-    return read;
 }
 
 uint32_t axo__os_cpus(void)

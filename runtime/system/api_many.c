@@ -8,7 +8,7 @@
  */
 #include <string.h>
 
-#include "system/system.h"
+#include "system/block.h"
 
 /* A payload that fits an envelope of one line costs less copied than counted. */
 #define MANY_SMALL 16
@@ -34,7 +34,7 @@ static void many_free(void *payload, void *user)
 {
     many_payload *copy = (many_payload *)payload - 1;
     if (axo__a32_add_acq_rel(&copy->users, UINT32_MAX) == 1) /* [N3] */
-        axo_system_free(user, copy, copy->block);
+        axo__block_give(user, copy, copy->block);
 }
 
 static axo_status many_check(const axo_ref *to, uint32_t count, uint32_t tag, const void *payload,
@@ -52,7 +52,7 @@ static axo_status many_check(const axo_ref *to, uint32_t count, uint32_t tag, co
 static axo_status many_copy(many_call *call, uint32_t count)
 {
     size_t block = sizeof(many_payload) + call->size;
-    many_payload *copy = axo_system_alloc(call->system, block);
+    many_payload *copy = axo__block_take(call->system, block);
     if (copy == NULL)
         return AXO_ENOMEM;
     copy->block = block;

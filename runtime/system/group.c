@@ -17,6 +17,7 @@
 #include <axo/time.h>
 
 #include "sched/lent.h"
+#include "system/block.h"
 #include "system/group_many.h"
 
 #define GROUP_TURNS UINT64_C(256)     /* of the host's, between two looks */
@@ -125,7 +126,7 @@ static void group_end_payload(void *payload, void *user)
 {
     group_payload *head = (group_payload *)payload - 1;
     axo_group *group = head->group;
-    axo_system_free(user, head, head->block);
+    axo__block_give(user, head, head->block);
     axo__group_leave(group);
 }
 
@@ -214,7 +215,7 @@ uint64_t axo_group_count(const axo_group *group)
 static void *group_copy(axo_group *group, const void *payload, size_t size)
 {
     size_t block = sizeof(group_payload) + size;
-    group_payload *head = axo_system_alloc(group->system, block);
+    group_payload *head = axo__block_take(group->system, block);
     if (head == NULL)
         return NULL;
     *head = (group_payload){.group = group, .block = block};

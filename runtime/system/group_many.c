@@ -23,6 +23,7 @@
 #include "sched/crew.h"
 #include "sched/lent.h"
 #include "sched/send.h"
+#include "system/block.h"
 
 /* The receivers of one portion. */
 typedef struct crowd_portion {
@@ -77,7 +78,7 @@ static void crowd_release(axo__group_many *many)
     if (many->next != NULL)
         many->next->at = many->at;
     axo__os_mutex_unlock(&group->mutex);
-    axo_system_free(group->system, many, many->block);
+    axo__block_give(group->system, many, many->block);
 }
 
 /* A message's life has ended, or it was refused. The block goes before the portion leaves the
@@ -118,7 +119,7 @@ static axo__group_many *crowd_make(const crowd_call *call, axo_group *group, con
 {
     uint32_t portions = (call->count - 1) / AXO__PORTION + 1;
     size_t block = sizeof(axo__group_many) + portions * sizeof(crowd_portion) + call->size;
-    axo__group_many *many = axo_system_alloc(group->system, block);
+    axo__group_many *many = axo__block_take(group->system, block);
     if (many == NULL)
         return NULL;
     memset(many, 0, block - call->size);

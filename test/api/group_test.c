@@ -23,12 +23,13 @@ typedef struct group_world {
     axo_status freed; /* by who was told */
     bool frees;
     axo_owned taken;
+    const void *fans[4]; /* payloads, the last ones */
 } group_world;
 
 static axo_status member_fan(axo_ctx *ctx, group_world *world, const axo_message *message)
 {
     uint32_t left = *AXO_PAYLOAD(message, uint32_t);
-    world->notes++;
+    world->fans[world->notes++ % 4] = message->payload;
     for (uint32_t i = 0; left > 0 && i < 2; i++) {
         uint32_t less = left - 1;
         assert_int_equal(axo_group_send_as(ctx, world->group, i == 0 ? world->one : world->two, FAN,
@@ -213,6 +214,29 @@ static void as_long_as_it_is_stashed_or_taken(void **state)
     group_order(&w, w.two, GIVE);
     assert_int_equal(axo_group_count(w.group), 0);
     group_close(&w);
+}
+
+/* Its memory is its own system's, and goes back there. */
+static void until_another_system_has_ended_it(void **state)
+{
+    group_world w;
+    group_world other;
+    const uint32_t left = 1;
+    (void)state;
+    group_open(&w);
+    group_open(&other);
+    group_say(&w, w.one, TAKE);
+    group_run(&w);
+    other.taken = w.taken;
+    group_order(&other, other.one, GIVE);
+    assert_int_equal(axo_group_count(w.group), 0);
+    assert_int_equal(axo_group_send(other.group, other.one, FAN, &left, sizeof left), AXO_OK);
+    group_run(&other);
+    assert_int_equal(other.notes, 3);
+    for (uint32_t i = 0; i < 3; i++)
+        assert_ptr_not_equal(other.fans[i], w.taken.payload);
+    group_close(&w);
+    group_close(&other);
 }
 
 static void dead_letters_and_refusals(void **state)
@@ -442,10 +466,68 @@ static void frames_on_four_workers(void **state)
     assert_int_equal(axo_system_destroy(system), AXO_OK);
 }
 
+/* ---- memory ---- */
+
+enum { MEMORY_FRAMES = 100, MEMORY_SENDS = 64 };
+
+static void *memory_alloc(void *user, size_t size, size_t align)
+{
+    uint64_t *calls = user;
+    void *block = NULL;
+    (*calls)++;
+    return posix_memalign(&block, align < sizeof(void *) ? sizeof(void *) : align, size) == 0
+               ? block
+               : NULL;
+}
+
+static void memory_free(void *user, void *block, size_t size, size_t align)
+{
+    (void)user;
+    (void)size;
+    (void)align;
+    free(block);
+}
+
+static void memory_frame(const group_world *w, const axo_ref *refs)
+{
+    static const char text[200];
+    for (uint32_t i = 0; i < MEMORY_SENDS; i++)
+        assert_int_equal(axo_group_send(w->group, refs[i % 2], NOTE, text, 8 + i * 3), AXO_OK);
+    assert_int_equal(axo_group_send_many(w->group, refs, 2, NOTE, text, sizeof text, NULL), AXO_OK);
+    assert_int_equal(axo_system_send_many(w->system, refs, 2, NOTE, text, sizeof text, NULL),
+                     AXO_OK);
+    assert_int_equal(axo_group_wait(w->group, AXO_GROUP_FOREVER, AXO_GROUP_HELP), AXO_OK);
+    group_run(w);
+}
+
+/* A frame like the one before asks the program's allocator for nothing; where the thread comes to
+ * another processor, that one's door takes its first blocks. */
+static void frames_ask_for_no_memory(void **state)
+{
+    uint64_t calls = 0;
+    axo_options options = AXO_OPTIONS(.manual = AXO_MANUAL_ALL, .seed = 11,
+                                      .allocator = {memory_alloc, memory_free, &calls});
+    group_world w;
+    (void)state;
+    memset(&w, 0, sizeof w);
+    assert_int_equal(axo_system_start(&options, &w.system), AXO_OK);
+    assert_int_equal(axo_group_make(w.system, &w.group), AXO_OK);
+    const axo_ref refs[2] = {group_spawn(&w, NULL), group_spawn(&w, NULL)};
+    for (uint32_t n = 0; n < 10; n++)
+        memory_frame(&w, refs);
+    const uint64_t before = calls;
+    for (uint32_t n = 0; n < MEMORY_FRAMES; n++)
+        memory_frame(&w, refs);
+    assert_in_range(calls - before, 0, MEMORY_FRAMES / 10);
+    assert_int_equal(w.notes, (MEMORY_FRAMES + 10) * (MEMORY_SENDS + 4));
+    group_close(&w);
+}
+
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(until_it_is_handled),
     cmocka_unit_test(also_by_one_that_fails_passes_on_or_drops_it),
     cmocka_unit_test(as_long_as_it_is_stashed_or_taken),
+    cmocka_unit_test(until_another_system_has_ended_it),
     cmocka_unit_test(dead_letters_and_refusals),
     cmocka_unit_test(a_shutdown_leaves_none),
     cmocka_unit_test(helping_runs_all_that_comes_of_it),
@@ -456,6 +538,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_wait_that_is_killed_is_told_to_nobody),
     cmocka_unit_test(bad_input_changes_nothing),
     cmocka_unit_test(frames_on_four_workers),
+    cmocka_unit_test(frames_ask_for_no_memory),
 };
 
 TEST_MAIN(tests)
