@@ -2,7 +2,8 @@
  *
  * In the handler nothing is called that is not safe in one: no lock, no memory, no formatting. A
  * crash of the handler's own look at the stack, or at a class, comes back to where it began
- * (`back`), and the crash is not contained.
+ * (`back`), and the crash is not contained. A signal that somebody sends meanwhile is passed on,
+ * and the look goes on.
  */
 #include "sched/trap.h"
 
@@ -20,7 +21,8 @@
 #if AXO__WALKS
 #define TRAP_STACK ((size_t)64 * 1024)
 #define TRAP_LINE  512
-#define TRAP_FETCH 16 /* bits of the processor's error code */
+#define TRAP_PAGE  14 /* the processor's number of a page fault, and bits of its error code */
+#define TRAP_FETCH 16
 #define TRAP_WRITE 2
 
 static const int trap_signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
@@ -60,13 +62,31 @@ static bool trap_is_from_here(const siginfo_t *info)
     return info->si_code == SI_TKILL && info->si_pid == getpid();
 }
 
+/* Whether the thread has just raised it, as abort does: tgkill's arguments and its 0 are in the
+ * registers still. */
+static bool trap_is_raised(int number, const siginfo_t *info, const ucontext_t *context)
+{
+    const greg_t *registers = context->uc_mcontext.gregs;
+    return trap_is_from_here(info) && registers[REG_RAX] == 0 &&
+           registers[REG_RSI] == (greg_t)syscall(SYS_gettid) && registers[REG_RDX] == number;
+}
+
+/* What a page fault was at. Another fault's error code, that of an address which no memory can have
+ * or of a bad segment, has other bits, and so has nobody's address. */
+static bool trap_is_page(const siginfo_t *info, const greg_t *registers, greg_t bit)
+{
+    return !trap_is_sent(info) && registers[REG_TRAPNO] == TRAP_PAGE &&
+           (registers[REG_ERR] & bit) != 0;
+}
+
 /* A call through a bad pointer: the code itself is not there, and the walk begins at the call. In
  * no other case may a return address be guessed: a function of axo could be stepped over. */
 static bool trap_is_fetch(int number, const siginfo_t *info, const greg_t *registers)
 {
     int64_t pc = (int64_t)registers[REG_RIP];
     return number == SIGSEGV && !trap_is_sent(info) &&
-           ((registers[REG_ERR] & TRAP_FETCH) != 0 || pc != (int64_t)((uint64_t)pc << 16) >> 16);
+           (trap_is_page(info, registers, TRAP_FETCH) ||
+            pc != (int64_t)((uint64_t)pc << 16) >> 16);
 }
 
 static uint32_t trap_access(int number, const siginfo_t *info, const greg_t *registers)
@@ -75,7 +95,9 @@ static uint32_t trap_access(int number, const siginfo_t *info, const greg_t *reg
         return AXO_CRASH_AT;
     if (trap_is_fetch(number, info, registers))
         return AXO_CRASH_FETCH;
-    return (registers[REG_ERR] & TRAP_WRITE) != 0 ? AXO_CRASH_WRITE : AXO_CRASH_READ;
+    if (registers[REG_TRAPNO] != TRAP_PAGE)
+        return AXO_CRASH_AT;
+    return trap_is_page(info, registers, TRAP_WRITE) ? AXO_CRASH_WRITE : AXO_CRASH_READ;
 }
 
 /* Puts back the registers that the unwinder has begun with. */
@@ -102,7 +124,7 @@ static __attribute__((noinline)) axo__verdict trap_walk(axo__worker *worker, int
     axo__trap_back(trap, &back);
     const axo_class *cls = axo__cell_class(worker->current);
     axo__walked from = {.pc = (uintptr_t)pc, .sent = trap_is_sent(info)};
-    from.writes = (registers[REG_ERR] & TRAP_WRITE) != 0;
+    from.writes = trap_is_page(info, registers, TRAP_WRITE);
     memcpy(&from.own, &cls->receive, sizeof from.own);
     if (trap_is_fetch(number, info, registers)) {
         crash->frames[crash->frame_count++] = (uint64_t)pc;
@@ -223,6 +245,7 @@ static __attribute__((noinline)) void trap_say_actor(trap_line *line, axo__worke
 {
     axo__unwind back;
     axo__trap *trap = worker->trap;
+    axo__unwind *const outer = trap->back; /* of the look that a signal has come into */
     const size_t before = line->at;
     if (worker->current == NULL)
         return;
@@ -232,7 +255,7 @@ static __attribute__((noinline)) void trap_say_actor(trap_line *line, axo__worke
     } else {
         line->at = before;
     }
-    axo__trap_back(trap, NULL);
+    axo__trap_back(trap, outer);
 }
 
 static void trap_say(axo__worker *worker, int number, const siginfo_t *info, axo__verdict verdict)
@@ -345,13 +368,16 @@ void axo__trap_handle(int number, siginfo_t *info, void *argument, uint32_t how)
     axo__worker *worker = axo__self;
     axo__trap *trap = worker != NULL ? worker->trap : NULL;
     ucontext_t *context = argument;
-    if (trap != NULL && trap->back != NULL)
-        trap_jump(trap->back);
+    const bool looks = trap != NULL && trap->back != NULL;
+    if (looks && (!trap_is_sent(info) || trap_is_raised(number, info, context)))
+        trap_jump(trap->back); /* the unwinder may abort, too */
     const bool second = trap != NULL && trap->busy;
-    axo__verdict verdict = second ? AXO__VERDICT_RUNTIME : AXO__VERDICT_NOT_WORKER;
+    axo__verdict verdict = looks    ? AXO__VERDICT_SENT
+                           : second ? AXO__VERDICT_RUNTIME
+                                    : AXO__VERDICT_NOT_WORKER;
     if (trap != NULL)
         axo__trap_busy(trap, true);
-    if (trap != NULL && !second)
+    if (trap != NULL && !second && !looks)
         verdict = trap_judge(worker, number, info, context);
     if (verdict == AXO__VERDICT_CONTAINED) {
         trap->crash.signal = number;

@@ -4,11 +4,13 @@
  * is called; and the thread goes on.
  *
  * The instructions are found by going through the handler once, step by step. Then each of them
- * becomes a breakpoint for one crash.
+ * becomes a breakpoint for one crash. Then each for a signal that somebody sends meanwhile: that
+ * one goes to the handler before, always, and the crash is contained.
  */
 #include <ucontext.h>
 
 #include "fault/crash.h"
+#include "sched/trap.h"
 
 #if defined(__x86_64__)
 
@@ -23,6 +25,9 @@ static uint8_t *volatile nested_at; /* where the second signal comes; NULL: in s
 static volatile uint8_t nested_byte;
 static volatile uint64_t nested_refused;
 static volatile uint64_t nested_second;
+static volatile bool nested_sends;
+static volatile uint64_t nested_sent;
+static volatile uint64_t nested_passed; /* of those that were sent */
 static struct sigaction nested_ours;
 static stack_t nested_stack;
 
@@ -41,6 +46,8 @@ static void nested_before(int number, siginfo_t *info, void *context)
         ((ucontext_t *)context)->uc_mcontext.gregs[REG_RIP] += 2;
     if (number == SIGILL)
         nested_refused++;
+    else if (number == SIGABRT)
+        nested_passed++;
     else
         nested_second++;
 }
@@ -86,11 +93,19 @@ static void nested_trap(int number, siginfo_t *info, void *context)
     registers[REG_RIP]--;
     if (!nested_is_handler(registers))
         return;
+    registers[REG_TRAPNO] = 14;
     registers[REG_ERR] = 4;
     memset(&crash, 0, sizeof crash);
-    crash.si_signo = SIGSEGV;
-    crash.si_code = SEGV_MAPERR;
-    nested_ours.sa_sigaction(SIGSEGV, &crash, context);
+    crash.si_signo = nested_sends ? SIGABRT : SIGSEGV;
+    crash.si_code = nested_sends ? SI_TKILL : SEGV_MAPERR;
+    if (nested_sends) {
+        crash.si_pid = getpid();
+        nested_sent++;
+    }
+    const axo__trap *trap = axo__self->trap;
+    const axo__unwind *back = trap->back;
+    nested_ours.sa_sigaction(crash.si_signo, &crash, context);
+    CRASH_CHECK(trap->back == back); /* what it has come into goes on as it was */
 }
 
 static axo_status nested_receive(axo_ctx *ctx, void *state, const axo_message *message)
@@ -153,6 +168,7 @@ static void nested_run(const void *arg)
     CRASH_CHECK(freopen("/dev/null", "w", stderr) != NULL);
     crash_handler(SIGSEGV, nested_before);
     crash_handler(SIGILL, nested_before);
+    crash_handler(SIGABRT, nested_before);
     CRASH_CHECK(axo_system_start(&options, &cw.system) == AXO_OK);
     CRASH_CHECK(sigaction(SIGILL, NULL, &nested_ours) == 0);
     crash_handler(SIGILL, nested_ill);
@@ -164,10 +180,15 @@ static void nested_run(const void *arg)
     const uint64_t contained = axo_system_crashes(cw.system, NULL, 0);
     CRASH_CHECK(nested_refused > 0 && nested_second > 0);
     CRASH_CHECK(contained + nested_refused == tries);
+    const uint64_t refused = nested_refused;
+    nested_sends = true;
+    const uint64_t others = nested_each();
+    CRASH_CHECK(nested_sent > 100 && nested_passed == nested_sent);
+    CRASH_CHECK(axo_system_crashes(cw.system, NULL, 0) == contained + others);
     crash_finish();
-    (void)dprintf(crash_fd, "%llu contained, %llu refused, %llu second ones refused\n",
-                  (unsigned long long)contained, (unsigned long long)nested_refused,
-                  (unsigned long long)nested_second);
+    (void)dprintf(crash_fd, "%llu contained, %llu refused, %llu second ones refused; %llu sent\n",
+                  (unsigned long long)contained, (unsigned long long)refused,
+                  (unsigned long long)nested_second, (unsigned long long)nested_sent);
 }
 
 static void within_the_handler(void **state)

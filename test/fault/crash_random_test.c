@@ -202,7 +202,9 @@ static void random_hit(int number, siginfo_t *info, void *context)
     if (deep)
         return;
 #if defined(__x86_64__)
-    ((ucontext_t *)context)->uc_mcontext.gregs[REG_ERR] = 4; /* a read, not the last fault's */
+    greg_t *registers = ((ucontext_t *)context)->uc_mcontext.gregs;
+    registers[REG_TRAPNO] = 14; /* a page fault at a read, not what the last fault was */
+    registers[REG_ERR] = 4;
 #endif
     memset(&crash, 0, sizeof crash);
     crash.si_signo = SIGSEGV;

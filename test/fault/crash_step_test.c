@@ -10,6 +10,8 @@
 #if defined(__x86_64__)
 #include "fault/step.h"
 
+static uint32_t step_called; /* where it has stopped */
+
 static void step_before(int number, siginfo_t *info, void *context)
 {
     step_refused++;
@@ -22,7 +24,9 @@ static void step_trap(int number, siginfo_t *info, void *context)
     siginfo_t crash;
     if (--step_left > 0)
         return;
+    step_called = step_calls;
     registers[REG_EFL] &= ~(greg_t)STEP_TRAP;
+    registers[REG_TRAPNO] = 14;
     registers[REG_ERR] = 4;
     memset(&crash, 0, sizeof crash);
     crash.si_signo = SIGSEGV;
@@ -46,6 +50,16 @@ static const axo_class step_class = AXO_CLASS(.name = "worker", .state_size = 64
                                               .receive = step_receive,
                                               .on_crash = AXO_CRASH_FAILS);
 
+/* Whatever holds a lock is not left, nor what the library is at but for a copy. The last frame is
+ * the call of the callback. */
+static void step_is_allowed(const axo_crash *crash)
+{
+    for (uint32_t i = 0; i < crash->frame_count && i + 1 < crash->depth; i++) {
+        CRASH_CHECK(step_called == STEP_SENDS || !step_in_axo(crash->frames[i]));
+        CRASH_CHECK(step_called != STEP_ALLOCATES || !step_in_libc(crash->frames[i]));
+    }
+}
+
 static void step_run(const void *arg)
 {
     const uint64_t stride = *(const uint64_t *)arg;
@@ -55,6 +69,7 @@ static void step_run(const void *arg)
     axo_props props = AXO_PROPS(.cls = &step_class);
     axo_props other = AXO_PROPS(.cls = &step_other_class);
     uint64_t tries = 0;
+    uint64_t contained = 0;
     (void)alarm(0);
     crash_fd = dup(STDERR_FILENO); /* each that is refused is a line */
     CRASH_CHECK(freopen("/dev/null", "w", stderr) != NULL);
@@ -69,8 +84,11 @@ static void step_run(const void *arg)
         crash_work_off();
         uint64_t after = axo_system_crashes(cw.system, NULL, 0) + step_refused;
         CRASH_CHECK(after == before + 1 || step_left > 0);
+        axo_crash crash;
+        if (axo_system_crashes(cw.system, &crash, 1) > contained)
+            step_is_allowed(&crash);
+        contained = axo_system_crashes(cw.system, NULL, 0);
     }
-    uint64_t contained = axo_system_crashes(cw.system, NULL, 0);
     CRASH_CHECK(contained > 0 && step_refused > 0);
     CRASH_CHECK(contained + step_refused + 1 == tries);
     crash_finish();

@@ -39,6 +39,15 @@ static void crash_far(axo_ctx *ctx)
     *(volatile char *)((uintptr_t)crash_null + UINT64_C(0x8000000000000000)) = 1;
 }
 
+/* An interrupt that a program may not ask for: the error code looks like that of a call. */
+static void crash_interrupt(axo_ctx *ctx)
+{
+#if defined(__x86_64__)
+    if (crash_zero == 0)
+        __asm__ volatile("int $2");
+#endif
+}
+
 static void crash_constant(axo_ctx *ctx)
 {
     static const char text[] = "constant";
@@ -166,6 +175,12 @@ static void crash_free_twice(axo_ctx *ctx)
     void *block = malloc(100);
     fn(block);
     fn(block);
+}
+
+static void crash_number(axo_ctx *ctx)
+{
+    long (*volatile fn)(const char *, char **, int) = strtol;
+    crash_sink += (uint64_t)fn(crash_null, NULL, 10);
 }
 
 static void crash_print(axo_ctx *ctx)
@@ -411,60 +426,64 @@ typedef struct crash_row {
     crash_fn fn;
     int number;      /* the signal; 0: any */
     const char *why; /* NULL: it is contained */
+    uint32_t access; /* of one that is contained */
 } crash_row;
 
 #define WORKER_WHY "not on a worker"
 #define LIBC_WHY   "in a function of libc"
 
 static const crash_row crash_rows[] = {
-    {"read of null, 20 frames deep", crash_read, SIGSEGV, NULL},
-    {"write to null", crash_write, SIGSEGV, NULL},
-    {"an address that can be none", crash_far, SIGSEGV, NULL},
-    {"write to a constant", crash_constant, SIGSEGV, NULL},
-    {"call of null", crash_call_null, SIGSEGV, NULL},
-    {"call of an address without code", crash_call_nothing, SIGSEGV, NULL},
-    {"call of data", crash_call_data, SIGSEGV, NULL},
-    {"division by zero", crash_divide, SIGFPE, NULL},
-    {"illegal instruction", crash_illegal, SIGILL, NULL},
-    {"behind the end of a file", crash_bus, SIGBUS, NULL},
-    {"stack overflow", crash_overflow, SIGSEGV, NULL},
-    {"abort", crash_abort, SIGABRT, NULL},
-    {"assert", crash_assert, SIGABRT, NULL},
-    {"raise", crash_raise, SIGSEGV, NULL},
-    {"raise of SIGABRT", crash_raise_abort, SIGABRT, NULL},
-    {"strlen of null", crash_strlen, SIGSEGV, NULL},
-    {"memcpy to null", crash_memcpy, SIGSEGV, NULL},
-    {"in a comparison of qsort", crash_sort, SIGSEGV, NULL},
-    {"a fortified copy", crash_fortified, SIGABRT, NULL},
-    {"in a module that is trusted", crash_trusted, SIGSEGV, NULL},
-    {"free of garbage", crash_free_garbage, 0, LIBC_WHY},
-    {"free of a block twice", crash_free_twice, SIGABRT, LIBC_WHY},
-    {"a text that is none", crash_print, SIGSEGV, LIBC_WHY},
-    {"a smashed stack", crash_smashed, SIGABRT, LIBC_WHY},
-    {"a payload of 8 bytes that is none", crash_payload_8, SIGSEGV, NULL},
-    {"a payload of 16 bytes that is none", crash_payload_16, SIGSEGV, NULL},
-    {"a payload that is none", crash_payload, SIGSEGV, NULL},
-    {"a payload that is none, with a trace", crash_payload_traced, SIGSEGV, NULL},
-    {"a payload that ends in nothing", crash_payload_end, SIGSEGV, NULL},
-    {"an answer's payload that is none", crash_payload_reply, SIGSEGV, NULL},
-    {"an answer to no message", crash_reply_nothing, SIGSEGV, "in a function of axo"},
-    {"a timer's payload that is none", crash_payload_later, SIGSEGV, "in a function of axo"},
-    {"a system's payload that is none", crash_payload_outside, SIGSEGV, "in a function of axo"},
-    {"a failure's text that is none", crash_format, SIGSEGV, "in a function of axo"},
-    {"in a guard", crash_guarded, SIGSEGV, "within a guard"},
-    {"in axo_block", crash_block, SIGSEGV, WORKER_WHY},
-    {"on a thread of its own", crash_thread, SIGSEGV, WORKER_WHY},
-    {"kill", crash_killed, SIGFPE, "is not contained: "},
-    {"a signal of another thread", crash_shot, SIGSEGV, "sent from outside"},
-    {"code without tables", crash_without_tables, SIGSEGV, "cannot be walked"},
-    {"in another module", crash_foreign, SIGSEGV, "in a module that is neither"},
+    {"read of null, 20 frames deep", crash_read, SIGSEGV, NULL, AXO_CRASH_READ},
+    {"write to null", crash_write, SIGSEGV, NULL, AXO_CRASH_WRITE},
+    {"an address that can be none", crash_far, SIGSEGV, NULL, AXO_CRASH_AT},
+    {"an interrupt", crash_interrupt, SIGSEGV, NULL, AXO_CRASH_AT},
+    {"write to a constant", crash_constant, SIGSEGV, NULL, AXO_CRASH_WRITE},
+    {"call of null", crash_call_null, SIGSEGV, NULL, AXO_CRASH_FETCH},
+    {"call of an address without code", crash_call_nothing, SIGSEGV, NULL, AXO_CRASH_FETCH},
+    {"call of data", crash_call_data, SIGSEGV, NULL, AXO_CRASH_FETCH},
+    {"division by zero", crash_divide, SIGFPE, NULL, AXO_CRASH_AT},
+    {"illegal instruction", crash_illegal, SIGILL, NULL, AXO_CRASH_AT},
+    {"behind the end of a file", crash_bus, SIGBUS, NULL, AXO_CRASH_READ},
+    {"stack overflow", crash_overflow, SIGSEGV, NULL, AXO_CRASH_WRITE},
+    {"abort", crash_abort, SIGABRT, NULL, AXO_CRASH_AT},
+    {"assert", crash_assert, SIGABRT, NULL, AXO_CRASH_AT},
+    {"raise", crash_raise, SIGSEGV, NULL, AXO_CRASH_AT},
+    {"raise of SIGABRT", crash_raise_abort, SIGABRT, NULL, AXO_CRASH_AT},
+    {"strlen of null", crash_strlen, SIGSEGV, NULL, AXO_CRASH_READ},
+    {"memcpy to null", crash_memcpy, SIGSEGV, NULL, AXO_CRASH_WRITE},
+    {"in a comparison of qsort", crash_sort, SIGSEGV, NULL, AXO_CRASH_READ},
+    {"a fortified copy", crash_fortified, SIGABRT, NULL, AXO_CRASH_AT},
+    {"in a module that is trusted", crash_trusted, SIGSEGV, NULL, AXO_CRASH_WRITE},
+    {"free of garbage", crash_free_garbage, 0, LIBC_WHY, 0},
+    {"free of a block twice", crash_free_twice, SIGABRT, LIBC_WHY, 0},
+    {"a text that is none", crash_print, SIGSEGV, LIBC_WHY, 0},
+    {"a number of a text that is none", crash_number, SIGSEGV, LIBC_WHY, 0},
+    {"a smashed stack", crash_smashed, SIGABRT, LIBC_WHY, 0},
+    {"a payload of 8 bytes that is none", crash_payload_8, SIGSEGV, NULL, AXO_CRASH_READ},
+    {"a payload of 16 bytes that is none", crash_payload_16, SIGSEGV, NULL, AXO_CRASH_READ},
+    {"a payload that is none", crash_payload, SIGSEGV, NULL, AXO_CRASH_READ},
+    {"a payload that is none, with a trace", crash_payload_traced, SIGSEGV, NULL, AXO_CRASH_READ},
+    {"a payload that ends in nothing", crash_payload_end, SIGSEGV, NULL, AXO_CRASH_READ},
+    {"an answer's payload that is none", crash_payload_reply, SIGSEGV, NULL, AXO_CRASH_READ},
+    {"an answer to no message", crash_reply_nothing, SIGSEGV, "in a function of axo", 0},
+    {"a timer's payload that is none", crash_payload_later, SIGSEGV, "in a function of axo", 0},
+    {"a system's payload that is none", crash_payload_outside, SIGSEGV, "in a function of axo", 0},
+    {"a failure's text that is none", crash_format, SIGSEGV, "in a function of axo", 0},
+    {"in a guard", crash_guarded, SIGSEGV, "within a guard", 0},
+    {"in axo_block", crash_block, SIGSEGV, WORKER_WHY, 0},
+    {"on a thread of its own", crash_thread, SIGSEGV, WORKER_WHY, 0},
+    {"kill", crash_killed, SIGFPE, "is not contained: ", 0},
+    {"a signal of another thread", crash_shot, SIGSEGV, "sent from outside", 0},
+    {"code without tables", crash_without_tables, SIGSEGV, "cannot be walked", 0},
+    {"in another module", crash_foreign, SIGSEGV, "in a module that is neither", 0},
 #if !CRASH_REPORTED
-    {"malloc of the program", crash_allocator, SIGSEGV, "in a function of libc"},
-    {"a clock of the program", crash_clock, SIGSEGV, "in a function of axo"},
-    {"malloc's memory, not to be written", crash_copy_out, SIGSEGV, "in a function of axo"},
+    {"malloc of the program", crash_allocator, SIGSEGV, "in a function of libc", 0},
+    {"a clock of the program", crash_clock, SIGSEGV, "in a function of axo", 0},
+    {"malloc's memory, not to be written", crash_copy_out, SIGSEGV, "in a function of axo", 0},
 #endif
-    {"a destructor between callbacks", crash_destructor, SIGSEGV, "no callback"},
-    {"a destructor within a callback", crash_discard, SIGSEGV, "within a guard, or a destructor"},
+    {"a destructor between callbacks", crash_destructor, SIGSEGV, "no callback", 0},
+    {"a destructor within a callback", crash_discard, SIGSEGV,
+     "within a guard, or a destructor", 0},
 };
 
 /* The next message is the next instance's, and all is as behind a throw. */
@@ -483,6 +502,7 @@ static void crash_contained(const void *arg)
     CRASH_CHECK(strncmp(cw.text, "SIG", 3) == 0);
     CRASH_CHECK(cw.crashed && cw.crash.signal == row->number && cw.crash.instance == 1);
     CRASH_CHECK(axo_ref_equal(cw.crash.actor, cw.actor));
+    CRASH_CHECK(cw.crash.access == row->access);
     CRASH_CHECK(cw.crash.pc != 0 || cw.crash.access == AXO_CRASH_FETCH);
     CRASH_CHECK(cw.crash.frame_count > 0 && cw.crash.depth >= cw.crash.frame_count);
     CRASH_CHECK(axo_system_crashes(cw.system, kept, 2) == 1);

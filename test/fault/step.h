@@ -4,6 +4,7 @@
 #ifndef TEST_FAULT_STEP_H
 #define TEST_FAULT_STEP_H
 
+#include <dlfcn.h>
 #include <ucontext.h>
 
 #include "fault/crash.h"
@@ -14,7 +15,32 @@ static volatile uint64_t step_left; /* instructions up to the one where it stops
 static volatile uint64_t step_refused;
 static volatile uint64_t step_over; /* callbacks that came to their end */
 static volatile uint64_t step_freed;
+static volatile uint32_t step_calls; /* what is called just now, beside its own code */
 static axo_ref step_other;
+
+enum {
+    STEP_ALLOCATES = 1, /* functions of libc that hold a lock, or may */
+    STEP_SENDS = 2      /* functions of the library that copy what they are given */
+};
+
+extern char __start_axo_text[] __attribute__((visibility("hidden")));
+extern char __stop_axo_text[] __attribute__((visibility("hidden")));
+
+static inline bool step_in_axo(uint64_t pc)
+{
+    return pc >= (uintptr_t)__start_axo_text && pc < (uintptr_t)__stop_axo_text;
+}
+
+static inline bool step_in_libc(uint64_t pc)
+{
+    Dl_info where;
+    Dl_info libc;
+    void *(*fn)(size_t) = malloc;
+    const void *address;
+    memcpy(&address, &fn, sizeof address);
+    CRASH_CHECK(dladdr(address, &libc) != 0);
+    return dladdr((const void *)(uintptr_t)pc, &where) != 0 && where.dli_fbase == libc.dli_fbase;
+}
 
 static inline __attribute__((always_inline)) void step_begin(uint64_t count)
 {
@@ -65,17 +91,21 @@ static void step_work(axo_ctx *ctx, char *state)
     axo_draft *draft;
     void *room;
     char text[64];
+    step_calls = STEP_ALLOCATES;
     void *block = malloc(40);
-    memset(state, 7, 64);
     (void)snprintf(text, sizeof text, "%d and %s", 12, "text");
     free(block);
+    step_calls = 0;
+    memset(state, 7, 64);
     step_compute();
     memcpy(state, text, sizeof text);
     (void)!axo_alloc(ctx, 100);
     (void)!axo_defer(ctx, step_clean, NULL);
     step_compute();
+    step_calls = STEP_SENDS;
     (void)axo_send(ctx, step_other, STEP_NOTE, text, 8);
     (void)axo_send(ctx, step_other, STEP_NOTE, text, sizeof text);
+    step_calls = 0;
     if (axo_message_new(ctx, STEP_NOTE, 40, &draft, &room) == AXO_OK) {
         step_compute();
         memset(room, 0, 40);

@@ -5,7 +5,6 @@
  *
  * AXO_STRIDE: so many instructions from one to the next; 1: every one, which takes minutes.
  */
-#include <dlfcn.h>
 #include <sys/syscall.h>
 
 #include "fault/crash.h"
@@ -16,10 +15,6 @@
 #include "sched/trap.h"
 
 enum { STUCK_LIMIT_MS = 1 };
-
-/* The bounds of the library's code, by the linker. */
-extern const char __start_axo_text[] __attribute__((weak));
-extern const char __stop_axo_text[] __attribute__((weak));
 
 static volatile bool step_marks; /* the stop is for the first signal, which interrupts nothing */
 static volatile uint32_t
@@ -123,29 +118,13 @@ static uint64_t stuck_interrupted(void)
     return axo_system_crashes(cw.system, NULL, 0);
 }
 
-static bool stuck_in_axo(uint64_t pc)
-{
-    return pc >= (uintptr_t)__start_axo_text && pc < (uintptr_t)__stop_axo_text;
-}
-
-static bool stuck_in_libc(uint64_t pc)
-{
-    Dl_info where;
-    Dl_info libc;
-    void *(*fn)(size_t) = malloc;
-    const void *address;
-    memcpy(&address, &fn, sizeof address);
-    CRASH_CHECK(dladdr(address, &libc) != 0);
-    return dladdr((const void *)(uintptr_t)pc, &where) != 0 && where.dli_fbase == libc.dli_fbase;
-}
-
 /* Of libc only what its own code has called, and of axo nothing but the call of the callback. */
 static void stuck_is_allowed(const axo_crash *crash, uint32_t libc_most)
 {
     uint32_t within = 0;
     for (uint32_t i = 0; i < crash->frame_count && i + 1 < crash->depth; i++)
-        CRASH_CHECK(!stuck_in_axo(crash->frames[i]));
-    while (within < crash->frame_count && stuck_in_libc(crash->frames[within]))
+        CRASH_CHECK(!step_in_axo(crash->frames[i]));
+    while (within < crash->frame_count && step_in_libc(crash->frames[within]))
         within++;
     CRASH_CHECK(within <= libc_most);
 }
