@@ -67,7 +67,7 @@ static const void *walk_libc;    /* modules, by their link maps */
 static const void *walk_program;
 static const void *walk_loader;
 static axo__aptr walk_trusted[WALK_TRUSTED];
-static axo__os_mutex walk_mutex = {.mutex = PTHREAD_MUTEX_INITIALIZER}; /* for its writers */
+static axo__os_mutex walk_mutex = {.mutex = PTHREAD_MUTEX_INITIALIZER}; /* for writers of these */
 
 static const void *walk_module(uintptr_t pc)
 {
@@ -289,8 +289,8 @@ static bool walk_sanitized(void)
 }
 
 /* RTLD_NEXT: libc's functions themselves, not one that the program has put in their place, nor its
- * table of jumps to them. */
-bool axo__walk_ready(void)
+ * table of jumps to them. Under the mutex. */
+static bool walk_find(void)
 {
     if (__start_axo_text == NULL || walk_sanitized())
         return false;
@@ -313,6 +313,14 @@ bool axo__walk_ready(void)
     return true;
 }
 
+bool axo__walk_ready(void)
+{
+    axo__os_mutex_lock(&walk_mutex);
+    bool ready = walk_find();
+    axo__os_mutex_unlock(&walk_mutex);
+    return ready;
+}
+
 /* Under the mutex. */
 static axo_status walk_add(const void *module)
 {
@@ -326,9 +334,10 @@ static axo_status walk_add(const void *module)
     return AXO_ENOMEM;
 }
 
-axo_status axo__walk_trust(const void *address)
+/* Under the mutex. */
+static axo_status walk_trust(const void *address)
 {
-    if (walk_libc == NULL && !axo__walk_ready())
+    if (walk_libc == NULL && !walk_find())
         return AXO_ENOTSUP;
     const void *module = walk_module((uintptr_t)address);
     if (module == NULL || module == walk_libc || module == walk_loader ||
@@ -337,8 +346,13 @@ axo_status axo__walk_trust(const void *address)
     const void *runtime = walk_module((uintptr_t)__start_axo_text);
     if (module == runtime && runtime != walk_program)
         return AXO_EINVAL;
+    return walk_add(module);
+}
+
+axo_status axo__walk_trust(const void *address)
+{
     axo__os_mutex_lock(&walk_mutex);
-    axo_status status = walk_add(module);
+    axo_status status = walk_trust(address);
     axo__os_mutex_unlock(&walk_mutex);
     return status;
 }

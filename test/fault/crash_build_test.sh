@@ -63,6 +63,9 @@ done
 
 # ---- programs: as usual, and optimized by clang
 make_it shared gcc "$program" -L"$release" -laxo -Wl,-rpath,"$PWD/$release" && say shared AXO_OK && crash shared
+make_it plugin.so gcc -shared -fPIC "$program" -L"$release" -laxo -Wl,-rpath,"$PWD/$release" &&
+    make_it plugins gcc -DCONTAIN_PLUGINS "$program" -L"$release" -laxo -Wl,-rpath,"$PWD/$release" &&
+    verdict plugin "$("$out/plugins" plugin "$out/plugin.so" 2>&1)" 0 0 "AXO_OK, instance 2"
 make_it plain gcc "$program" "$release/libaxo.a" "${libs[@]}" && say plain AXO_OK && crash plain
 make_it optimized clang "$program" -O3 -flto "$release/libaxo.a" "${libs[@]}" && say optimized AXO_OK && crash optimized
 make_it undefined gcc -fsanitize=undefined "$program" "$release/libaxo.a" "${libs[@]}" && say undefined AXO_OK &&

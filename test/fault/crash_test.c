@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <math.h>
+#include <sys/auxv.h>
 #include <sys/syscall.h>
 
 #include "fault/crash.h"
@@ -618,6 +619,7 @@ static void what_may_be_trusted(void **state)
     const void *address;
     assert_int_equal(axo_trust(NULL), AXO_EINVAL);
     assert_int_equal(axo_trust(stdout), AXO_EINVAL); /* libc's data */
+    assert_int_equal(axo_trust((const void *)getauxval(AT_BASE)), AXO_EINVAL); /* the loader */
     memcpy(&address, &own, sizeof address);
     assert_int_equal(axo_trust(address), AXO_EINVAL);
     memcpy(&address, &fn, sizeof address);

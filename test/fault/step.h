@@ -23,8 +23,8 @@ enum {
     STEP_SENDS = 2      /* functions of the library that copy what they are given */
 };
 
-extern char __start_axo_text[] __attribute__((visibility("hidden")));
-extern char __stop_axo_text[] __attribute__((visibility("hidden")));
+extern const char __start_axo_text[] __attribute__((weak));
+extern const char __stop_axo_text[] __attribute__((weak));
 
 static inline bool step_in_axo(uint64_t pc)
 {
