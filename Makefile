@@ -276,6 +276,8 @@ $(eval $(call beside,console,CONSOLE,$(CONSOLE_NET)))
 $(eval $(call beside,process,PROCESS))
 $B/libaxo-cluster.a: $(CLUSTER_OBJECTS)
 $(CLUSTER_USERS): $B/libaxo-cluster.a
+$B/libremote.a: $(patsubst %,$B/obj/test/schedules/remote/%.o,net node actors)
+$B/test/schedules/remote/remote_sim: $B/libremote.a
 $B/test/support/console/serve: $B/%: $B/obj/%.o $B/libaxo.a
 	$(call say,LINK )
 	$Qmkdir -p $(@D) && $(CC) $(ALL_LDFLAGS) -o $@ $< $B/libaxo-console.a $B/libaxo.a $(PACKAGES_LIBS) $(CONSOLE_LIBS)
@@ -285,7 +287,7 @@ LIBS_engine := $(if $(SDL),$(shell pkg-config --libs sdl2))
 $(TESTS) $(SIMS) $(EXAMPLES) $(BENCHES) $B/test/unit/bench/percentile_text: $B/%: $B/obj/%.o $B/libaxo.a
 	$(call say,LINK )
 	$Qmkdir -p $(@D) && $(if $(filter $(CPP_ALL),$@),$(CXX),$(CC)) $(ALL_LDFLAGS) -o $@ $< \
-	  $(filter %support.a %console.a %process.a %cluster.a,$^) $B/libaxo.a \
+	  $(filter %support.a %console.a %process.a %remote.a %cluster.a,$^) $B/libaxo.a \
 	  $(PACKAGES_LIBS) $(if $(filter %console.a,$^),$(CONSOLE_LIBS)) $(if $(filter %process.a,$^),$(PROCESS_LIBS)) -lm $(if $(filter %support.a,$^),-lcmocka) $(LIBS_$(@F))
 $B/obj/%.o: %.cpp Makefile
 	$(call say,CXX  )

@@ -116,6 +116,12 @@ bool cluster_link_send_system(cluster_link *link, int64_t now, const void *body,
     return true;
 }
 
+void cluster_link_beat(cluster_link *link)
+{
+    if (!link->quarantined)
+        link_put_word(link, CLUSTER_ACK);
+}
+
 /* ---- in ---- */
 
 /* I1. What acknowledges more than was sent is no frame of this protocol. */

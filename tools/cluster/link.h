@@ -110,6 +110,10 @@ void cluster_link_step(cluster_link *link, int64_t now);
 /* When cluster_link_step is due if nothing comes; INT64_MAX: not. */
 int64_t cluster_link_due(const cluster_link *link);
 
+/* Says that this side lives. One that has quarantined it answers so, which may have been lost: so
+ * now and then where nothing else is sent. */
+void cluster_link_beat(cluster_link *link);
+
 /* Quarantines the other side, which is told. */
 void cluster_link_quarantine(cluster_link *link);
 
