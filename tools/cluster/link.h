@@ -48,8 +48,8 @@ typedef struct cluster_frame {
 /* What a link asks of whoever has it. */
 typedef struct cluster_link_ops {
     void (*put)(void *user, const cluster_frame *frame); /* out; it may be lost */
-    /* A message has come, and its turn: a user's, or a system message. false of a system message: it
-     * cannot be taken now, and comes again. */
+    /* A message has come, and its turn: a user's, or a system message. false of a system message:
+     * it cannot be taken now, and comes again. */
     bool (*take)(void *user, const cluster_frame *frame);
     void (*lost)(void *user); /* the link is quarantined */
     void *(*alloc)(void *user, size_t size); /* NULL: no memory */

@@ -242,7 +242,8 @@ void actors_act(world *w)
                                STOP,  KILL,  POISON, END};
     node *n = &w->nodes[chance_below(w, NODES)];
     uint32_t place = chance_below(w, ACTORS);
-    order how = {.whom = 1 + chance_below(w, w->uids - 1), .guest = 1 + chance_below(w, w->uids - 1)};
+    order how = {.whom = 1 + chance_below(w, w->uids - 1)};
+    how.guest = 1 + chance_below(w, w->uids - 1);
     if (chance_below(w, 6) != 0) { /* mostly one that lives */
         const node *other = &w->nodes[chance_below(w, NODES)];
         uint32_t uid = other->actors[chance_below(w, ACTORS)];

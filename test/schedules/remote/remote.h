@@ -40,9 +40,9 @@
 
 /* What a seed has met; with many seeds each has to have been met. */
 #define PROBE_LIST(X)                                                                              \
-    X(system_again) X(frame_lost) X(frame_repeated) X(frame_overtaken) X(frame_cut) X(frame_of_old)                \
-    X(resent) X(system_refused) X(quarantined) X(gave_up) X(node_died) X(node_came_back)           \
-    X(message) X(message_to_old) X(watch_far) X(notice_ended) X(notice_lost)\
+    X(system_again) X(frame_lost) X(frame_repeated) X(frame_overtaken) X(frame_cut)                \
+    X(frame_of_old) X(resent) X(system_refused) X(quarantined) X(gave_up) X(node_died)             \
+    X(node_came_back) X(message) X(message_to_old) X(watch_far) X(notice_ended) X(notice_lost)     \
     X(unwatched) X(stop_taken) X(killed) X(poisoned) X(third_node) X(delivered_late)
 #define PROBE_ENUM(name) PROBE_##name,
 typedef enum probe { PROBE_LIST(PROBE_ENUM) PROBES } probe;
