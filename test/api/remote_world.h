@@ -189,7 +189,7 @@ static inline axo_status r_do(axo_ctx *ctx, r_actor *me, uint32_t tag)
     case R_OWNED:
         return axo_send_owned(ctx, me->to, R_TAG, me, 8, r_free, me);
     case R_EVERY:
-        return axo_schedule_fixed_rate(ctx, 1000, 1000, me->to, R_TAG, NULL, 0, &timer);
+        return axo_schedule_fixed_delay(ctx, 1000000, 1000000, me->to, R_TAG, NULL, 0, &timer);
     default:
         return AXO_EINVAL;
     }
