@@ -64,6 +64,7 @@
 #include <axo/phases.h>
 #include <axo/ref.h>
 #include <axo/registry.h>
+#include <axo/remote.h>
 #include <axo/router.h>
 #include <axo/signal.h>
 #include <axo/stash.h>

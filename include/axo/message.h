@@ -61,7 +61,8 @@ typedef struct axo_message {
 typedef struct axo_terminated {
     axo_ref actor;              /* the incarnation that was watched */
     uint32_t existence_known;   /* 1: it has lived; 0: no such actor was ever seen */
-    uint32_t reserved;          /* 0 */
+    uint32_t address_terminated; /* 1: its node was lost (remote.h), and it may live on there, for
+                                    nobody here; 0: it has ended */
 } axo_terminated;
 
 /* The payload as a pointer to `type`. */

@@ -9,10 +9,11 @@
 
 /* A reference. It may be kept for ever: when its actor is gone it reaches nobody, never a
  * stranger, and in another system it reaches nobody either, whatever the seeds. Restart keeps it;
- * stop and spawn give another. Zeroed memory is axo_ref_none(). The bits are the library's; only
- * compare and print them: they come of the operating system's chance, so that nobody can make one
- * that he was not given, and are others in each run. For an order or a hash that is to repeat there
- * is axo_ref_index. */
+ * stop and spawn give another. Zeroed memory is axo_ref_none(). It may be of another node, by way
+ * of what carries messages between them (remote.h). The bits are the library's; only compare and
+ * print them: they come of the operating system's chance, so that nobody can make one that he was
+ * not given, and are others in each run. For an order or a hash that is to repeat there is
+ * axo_ref_index. */
 typedef struct axo_ref {
     uint64_t bits;
 } axo_ref;

@@ -10,6 +10,7 @@
 #include <axo/actor.h>
 #include <axo/init.h>
 #include <axo/log.h>
+#include <axo/remote.h>
 #include <axo/stats.h>
 #include <axo/trace.h>
 
@@ -95,14 +96,6 @@ typedef struct axo_unhandled {
  * not send, and calls nothing with a context: the callback is over. Not called for what is no
  * user's message (notices, receive timeouts, events), nor for one that was stashed. */
 typedef void (*axo_unhandled_fn)(void *user, const axo_unhandled *unhandled);
-
-/* Called for each message of users whose receiver nobody in this system has, before it is a dead
- * letter: how what is sent reaches another system, as that of another process. A
- * message that is taken counts as sent and handled, and its send is AXO_OK. On
- * the thread where it happens, with no lock held; it must not send, nor use a context.
- *   message   lives during the call, and its payload
- *   returns   true: it is taken, as a copy; false: it becomes a dead letter */
-typedef bool (*axo_remote_fn)(void *user, axo_ref to, const axo_message *message);
 
 /* Called for what a person should know: failures decided, hooks that failed, dead letters, handlers
  * that hang (axo_options.stuck_ns). On the thread where it happens, with no lock held. NULL:
@@ -274,8 +267,10 @@ typedef struct axo_options {
     void *work_user;
     axo_kind_allocator kind_allocator; /* instead of `allocator`; zeroed: that one. Half of one, or
                                          both: AXO_EINVAL */
-    axo_remote_fn remote;             /* is offered what nobody here has the reference of, see
-                                         axo_remote_fn; NULL: it is a dead letter at once */
+    const axo_remote *remote;         /* carries what is sent to other nodes (remote.h), a copy of
+                                         it; send, watch, unwatch and terminated are there, or
+                                         stray alone. NULL: nothing is carried, and remote_user is
+                                         NULL */
     void *remote_user;
 } axo_options;
 #define AXO_OPTIONS(...) AXO_INIT(axo_options, __VA_ARGS__)

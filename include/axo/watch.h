@@ -9,8 +9,9 @@ AXO_BEGIN_DECLS
 /* Asks for one AXO_TERMINATED when the actor has terminated, also if it already has or never lived.
  * Watching twice is watching once; oneself: a no-op. The watch survives restarts of both. The
  * notice comes after every message that the dead one sent to the caller, and after its post_stop;
- * when a child's comes, its place and its name are free. Takes time by the number of the caller's
- * children if the actor has ended already.
+ * when a child's comes, its place and its name are free. Of an actor of another node it says
+ * whether the actor has ended or the node was lost (remote.h). Takes time by the number of the
+ * caller's children if the actor has ended already.
  *   thread    only the callback that was given `ctx`
  *   returns   AXO_OK, AXO_ECONTEXT, AXO_EINVAL (none; or watched with a message of one's own),
  *             AXO_ENOMEM

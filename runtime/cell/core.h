@@ -108,8 +108,7 @@ struct axo__core {
     const axo_trace_context *(*span)(const struct axo__local *local);
     axo_dead_letter_fn on_dead_letter;
     void *dead_letter_user;
-    axo_remote_fn remote;
-    void *remote_user;
+    struct axo__peers *peers; /* cell/peers.h; NULL: the system is alone */
     axo_unhandled_fn on_unhandled;
     void *unhandled_user;
     axo_log_fn log;

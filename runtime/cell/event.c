@@ -199,22 +199,6 @@ void axo__dead_letter_tell(axo__local *local, const axo__message *message, axo_r
     axo__event_publish(local, &event);
 }
 
-/* What the library sends is for nobody else. */
-bool axo__remote_takes(axo__core *core, const axo__message *message, axo_ref recipient)
-{
-    if (axo__likely(core->remote == NULL) || !axo__message_counts(message) ||
-        message->pub.tag >= AXO_TAG_RESERVED)
-        return false;
-    int before = axo__os_cancel_hold();
-    axo__aside++;
-    AXO_BORDER();
-    bool taken = core->remote(core->remote_user, recipient, &message->pub);
-    axo__aside--;
-    axo__core_back(core);
-    axo__os_cancel_let(before);
-    return taken;
-}
-
 void axo__dead_letter_at(axo__local *local, axo__message *message, axo_ref recipient,
                          axo_dead_reason reason, const char *path)
 {

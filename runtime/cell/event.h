@@ -91,10 +91,6 @@ axo_dead_record axo__event_dead_record(const axo__core *core, const axo__message
 void axo__dead_letter_tell(axo__local *local, const axo__message *message, axo_ref recipient,
                            axo_dead_reason reason, const char *path, const char *why);
 
-/* Offers a message whose recipient nobody has to axo_options.remote. The caller holds no lock, and
- * counts and frees what is taken. */
-bool axo__remote_takes(axo__core *core, const axo__message *message, axo_ref recipient);
-
 /* Tells of the message if it counts, and frees it. The caller holds no lock. */
 void axo__dead_letter_at(axo__local *local, axo__message *message, axo_ref recipient,
                          axo_dead_reason reason, const char *path);

@@ -27,6 +27,7 @@
 #define AXO__CELL_EXTRA_H
 
 #include "base/assert.h"
+#include "base/way.h"
 #include "cell/account.h"
 #include "cell/core.h"
 
@@ -97,7 +98,7 @@ typedef struct axo__extra {
     struct axo__keyed_timers *keyed; /* keyed timers, receive timeout */
     struct axo__io_record *io;       /* watched descriptors */
     struct axo__parked *parked;      /* where the actor waits for room, latest first */
-    axo__watch *watching;            /* own watches: the root of super/watch.c */
+    axo__way *watching;              /* own watches, by their targets: super/watch.c */
     axo__watch *watchers;            /* watches of this actor by others */
     axo__chain front;                /* unstashed messages, handled before the user lane */
     axo__chain stash;                /* oldest first */

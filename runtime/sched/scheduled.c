@@ -10,6 +10,7 @@
 
 #include <string.h>
 
+#include "cell/peers.h"
 #include "sched/send.h"
 #include "sched/wheel.h"
 
@@ -352,7 +353,8 @@ static int64_t scheduled_fire(axo__worker *worker, axo__timer *timer, uint64_t n
         scheduled->message = NULL;
         return 0;
     }
-    if (axo__table_find(&core->table, scheduled->to) == NULL)
+    if (axo__table_find(&core->table, scheduled->to) == NULL &&
+        !axo__peer_is_up(core, scheduled->to))
         return 0;
     axo__message *copy = axo__message_copy(&worker->local.cache, scheduled->message);
     if (copy != NULL)

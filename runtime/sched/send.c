@@ -8,6 +8,7 @@
 #include "sched/send.h"
 
 #include "cell/event.h"
+#include "cell/peers.h"
 #include "mailbox/walled.h"
 #include "sched/figures.h"
 #include "sched/parked.h"
@@ -107,15 +108,20 @@ static inline axo_status send_lane(axo__worker *worker, axo__local *local, axo__
     return AXO_OK;
 }
 
-/* The receiver has gone. Outside, whoever called asks axo_options.remote when he has left the
- * door. */
+/* The receiver has gone, or is another node's. Outside, whoever called has asked the carrier
+ * before. */
 static __attribute__((noinline)) axo_status send_gone(axo__worker *worker, axo__local *local,
                                                       axo_ref to, axo__message *message,
                                                       axo__message **dead)
 {
     axo__chain gone = {NULL, NULL};
+    axo_status carried = AXO_EGONE;
+    if (worker != NULL && axo__unlikely(local->core->peers != NULL))
+        carried = axo__peers_send(local->core, message, to);
+    if (carried != AXO_OK && carried != AXO_EGONE)
+        return carried;
     axo__a64_bump_owner(&local->count.sent);
-    if (worker != NULL && axo__remote_takes(local->core, message, to)) {
+    if (carried == AXO_OK) {
         axo__a64_bump_owner(&local->count.handled);
         axo__message_free(&local->cache, message);
         return AXO_OK;
@@ -180,7 +186,12 @@ void axo__send_due(axo__worker *worker, axo_ref to, axo__message *message)
     axo__cell *cell = axo__table_find(&local->core->table, to);
     axo__chain dropped = {NULL, NULL};
     if (cell == NULL) {
-        (void)send_gone(worker, local, to, message, NULL);
+        axo_status status = send_gone(worker, local, to, message, NULL);
+        if (axo__likely(status == AXO_OK || status == AXO_EGONE))
+            return;
+        axo__chain_push(&dropped, message); /* its carrier has no room */
+        axo__a64_bump_owner(&local->count.sent);
+        send_bury(worker, local, to, &dropped, AXO_DEAD_OVERFLOW, NULL);
         return;
     }
     axo__a64_bump_owner(&local->count.sent);
@@ -232,4 +243,12 @@ axo__door *axo__door_enter(axo__sched *sched)
 void axo__door_leave(axo__door *door)
 {
     axo__os_gate_leave(&door->gate);
+}
+
+void axo__doors_pass(axo__sched *sched)
+{
+    for (uint32_t i = 0; i < sched->door_count; i++) {
+        axo__os_gate_enter(&sched->doors[i].gate);
+        axo__os_gate_leave(&sched->doors[i].gate);
+    }
 }

@@ -27,7 +27,8 @@ static inline bool axo__worker_sends_much(const axo__cell *cell, uint64_t before
 axo_status axo__worker_sent_more(axo__worker *worker, axo__cell *cell, uint64_t before);
 
 /* Sends a message. AXO_OK, or AXO_EGONE (dead-lettered): the message is accepted, counted and
- * consumed. AXO_EFULL, AXO_ENOMEM: nothing has changed, and the message is the caller's.
+ * consumed. AXO_EFULL, AXO_ENOMEM, AXO_ETOOBIG: nothing has changed, and the message is the
+ * caller's.
  * worker NULL: from outside, inside the door; then dead letters come back in *dead, linked
  * by their nodes, for the caller to report outside: if the status is AXO_EGONE the
  * message itself, else the messages that have found no room. */
@@ -74,5 +75,8 @@ axo__door *axo__door_enter(axo__sched *sched);
 /* As axo__door_enter, without a call; NULL: the door of this CPU is taken. */
 axo__door *axo__door_try(axo__sched *sched);
 void axo__door_leave(axo__door *door);
+
+/* Waits until all threads that are in a door have left it. */
+void axo__doors_pass(axo__sched *sched);
 
 #endif

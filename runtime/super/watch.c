@@ -18,8 +18,9 @@
  *   Return and the watcher's end: axo__watch_drop runs before axo__table_end, so a watcher that is
  *       not found any more has given the record up, and the returning side may drop it.
  *
- * Fields: the target's runner writes `linked`, `next_watcher`, `before_watcher`; the watcher's
- * runner writes the rest. A record in a lane belongs to the runner that takes it.
+ * Fields: the target's runner writes `linked`, `next_watcher`, `before_watcher`, what is behind a
+ * `far` record, and what such a notice says; the watcher's runner writes the rest. A record in a
+ * lane belongs to the runner that takes it.
  *
  * Orders
  *   [H1] add acq_rel, users   each trip releases its writes; the last one acquires those of the
@@ -27,7 +28,9 @@
  */
 #include "super/watch.h"
 
+#include "cell/peers.h"
 #include "sched/ready.h"
+#include "super/far.h"
 
 #include <stddef.h>
 #include <string.h>
@@ -38,15 +41,14 @@ struct axo__watch {
     axo__stack_node request; /* WATCH, then RETURN */
     axo__stack_node cancel;  /* UNWATCH */
     axo_ref watcher;
-    axo_ref target;
     axo__a32 users;
     uint8_t cancelled;       /* unwatched, or given to the handler; not in the tree */
     uint8_t queued;          /* the notice is in the user lane, or stashed */
     uint8_t linked;          /* in the target's `watchers` */
     uint8_t waits;           /* returned; the watcher has not forgotten its child yet */
     uint8_t late;            /* WATCH met a closed lane; written before RETURN is pushed */
-    axo__watch *below[2];    /* these two: its place in the watcher's tree */
-    axo__watch *above;       /* NULL: it is the root */
+    uint8_t far;             /* fixed: of an actor of another node; an axo__far is behind `own` */
+    axo__way way;            /* its place in the watcher's tree, by the target's bits */
     axo__watch *next_watcher;
     axo__watch *before_watcher;
     size_t own_size;
@@ -56,6 +58,34 @@ struct axo__watch {
 static axo__watch *watch_of_notice(axo__message *message)
 {
     return (axo__watch *)(void *)message;
+}
+
+static axo__watch *watch_of_way(axo__way *way)
+{
+    return (axo__watch *)(void *)((char *)way - offsetof(axo__watch, way));
+}
+
+static axo_ref watch_target(const axo__watch *watch)
+{
+    return (axo_ref){.bits = watch->way.number};
+}
+
+static size_t watch_own_room(size_t own_size)
+{
+    return (own_size + _Alignof(max_align_t) - 1) & ~(_Alignof(max_align_t) - 1);
+}
+
+/* Bytes of a record. */
+static size_t watch_size(size_t own_size, bool far)
+{
+    size_t own = far ? watch_own_room(own_size) + sizeof(axo__far) : own_size;
+    return sizeof(axo__watch) + own;
+}
+
+static axo__far *watch_far(axo__watch *watch)
+{
+    AXO_DEBUG_ASSERT(watch->far);
+    return (axo__far *)(void *)(watch->own + watch_own_room(watch->own_size));
 }
 
 static axo__watch *watch_of_node(axo__stack_node *node, axo__sys_kind kind)
@@ -72,75 +102,38 @@ static void watch_drop(axo__local *local, axo__watch *watch)
     uint32_t users = axo__a32_add_acq_rel(&watch->users, UINT32_MAX); /* [H1] */
     AXO_DEBUG_ASSERT(users == 1 || users == 2);
     if (users == 1)
-        axo__pool_free(&local->cache, watch, sizeof *watch + watch->own_size);
+        axo__pool_free(&local->cache, watch, watch_size(watch->own_size, watch->far));
 }
 
 /* ---- what the watcher watches ---- */
 
-/* The tree holds the watches that an unwatch can still reach. The bits of its target's hash, from
- * the highest down, are the way from the root to a record; it lies at the first free place on that
- * way. So no order is kept and nothing is balanced: whatever lies below a place fits it. */
-static uint64_t watch_way(axo_ref target)
-{
-    return target.bits * UINT64_C(0x9e3779b97f4a7c15);
-}
-
+/* The tree holds the watches that an unwatch can still reach. */
 static axo__watch *watch_first(const axo__cell *cell)
 {
     const axo__extra *extra = axo__cell_extra(cell);
-    return extra != NULL ? extra->watching : NULL;
+    return extra != NULL && extra->watching != NULL ? watch_of_way(extra->watching) : NULL;
 }
 
 static axo__watch *watch_find(const axo__cell *cell, axo_ref ref)
 {
-    axo__watch *watch = watch_first(cell);
-    for (uint64_t way = watch_way(ref); watch != NULL && !axo_ref_equal(watch->target, ref);
-         way <<= 1)
-        watch = watch->below[way >> 63];
-    return watch;
-}
-
-/* What leads to a record that is in the tree. */
-static axo__watch **watch_place(axo__cell *cell, const axo__watch *watch)
-{
-    axo__watch *above = watch->above;
-    AXO_DEBUG_ASSERT(!watch->cancelled);
-    if (above == NULL)
-        return &axo__cell_extra(cell)->watching;
-    AXO_DEBUG_ASSERT(above->below[0] == watch || above->below[1] == watch);
-    return &above->below[above->below[1] == watch];
+    const axo__extra *extra = axo__cell_extra(cell);
+    axo__way *way = extra != NULL ? axo__way_find(extra->watching, ref.bits) : NULL;
+    return way != NULL ? watch_of_way(way) : NULL;
 }
 
 static void watch_keep(axo__cell *cell, axo__watch *watch)
 {
     AXO_DEBUG_ASSERT(axo__state_is_running(&cell->state));
-    axo__watch **place = &axo__cell_extra(cell)->watching;
     watch->cancelled = 0;
-    watch->above = watch->below[0] = watch->below[1] = NULL;
-    for (uint64_t way = watch_way(watch->target); *place != NULL; way <<= 1) {
-        watch->above = *place;
-        place = &watch->above->below[way >> 63];
-    }
-    *place = watch;
+    axo__way_add(&axo__cell_extra(cell)->watching, &watch->way);
 }
 
 /* Takes the record out of the watcher's tree and marks it, so that a notice in the mailbox is
- * swallowed. A record without others below it comes into its place. */
+ * swallowed. */
 static void watch_forget(axo__cell *cell, axo__watch *watch)
 {
-    axo__watch *last = watch;
-    while (last->below[0] != NULL || last->below[1] != NULL)
-        last = last->below[last->below[0] == NULL];
-    *watch_place(cell, last) = NULL;
-    if (last != watch) {
-        *watch_place(cell, watch) = last;
-        last->above = watch->above;
-        for (uint32_t i = 0; i < 2; i++) {
-            last->below[i] = watch->below[i];
-            if (last->below[i] != NULL)
-                last->below[i]->above = last;
-        }
-    }
+    AXO_DEBUG_ASSERT(!watch->cancelled);
+    axo__way_remove(&axo__cell_extra(cell)->watching, &watch->way);
     watch->cancelled = 1;
 }
 
@@ -149,12 +142,13 @@ static void watch_forget(axo__cell *cell, axo__watch *watch)
 static void watch_queue(axo__worker *worker, axo__cell *cell, axo__watch *watch)
 {
     AXO_DEBUG_ASSERT(!watch->queued && !watch->cancelled && !watch->waits);
-    watch->payload.existence_known =
-        axo__table_knows(&worker->local.core->table, watch->target) ? 1 : 0;
+    if (!watch->far) /* else its node says so */
+        watch->payload.existence_known =
+            axo__table_knows(&worker->local.core->table, watch_target(watch)) ? 1 : 0;
     watch->queued = 1;
     axo__a64_bump_owner(&worker->local.count.notices);
     (void)axo__cell_accept(cell, &watch->notice); /* no entry: the caller is the cell's runner */
-    axo__trace(&worker->local, cell, AXO_EV_NOTICE, watch->target.bits);
+    axo__trace(&worker->local, cell, AXO_EV_NOTICE, watch_target(watch).bits);
 }
 
 /* DW-13: a watching parent is told of a child's end after it has forgotten the child, so that the
@@ -162,7 +156,7 @@ static void watch_queue(axo__worker *worker, axo__cell *cell, axo__watch *watch)
  * still be in the list; the walk is skipped where it cannot be. */
 static void watch_home(axo__worker *worker, axo__cell *cell, axo__watch *watch, bool may_wait)
 {
-    axo__cell *child = may_wait ? axo__cell_find_child(cell, watch->target) : NULL;
+    axo__cell *child = may_wait ? axo__cell_find_child(cell, watch_target(watch)) : NULL;
     if (child == NULL) {
         watch_queue(worker, cell, watch);
         return;
@@ -196,6 +190,7 @@ static bool watch_says(const axo__watch *watch, const axo_message *own)
 static void watch_word(axo__watch *watch, axo_ref ref, const axo_message *own)
 {
     watch->payload.actor = ref;
+    watch->way.number = ref.bits;
     watch->notice.flags = AXO__MESSAGE_NOTICE;
     if (own == NULL) {
         watch->notice.pub = (axo_message){.tag = AXO_TERMINATED,
@@ -209,6 +204,22 @@ static void watch_word(axo__watch *watch, axo_ref ref, const axo_message *own)
         memcpy(watch->own, own->payload, own->size);
         watch->notice.pub.payload = watch->own;
     }
+}
+
+/* NULL: no memory. `stand_in`: of the target's node; NULL: the target is of this system. */
+static axo__watch *watch_make(axo__worker *worker, size_t own_size, const axo__cell *stand_in)
+{
+    size_t size = watch_size(own_size, stand_in != NULL);
+    axo__watch *watch = axo__pool_alloc(&worker->local.cache, size);
+    if (watch == NULL)
+        return NULL;
+    memset((void *)watch, 0, size);
+    watch->own_size = own_size;
+    if (stand_in != NULL) {
+        watch->far = 1;
+        *watch_far(watch) = (axo__far){.watch = watch, .stand_in = axo__cell_ref(stand_in)};
+    }
+    return watch;
 }
 
 /* The target's `extra` is taken here, by the watching side, since the target's end may take no
@@ -228,23 +239,25 @@ axo_status axo__watch_add(axo__worker *worker, axo__cell *cell, axo_ref ref,
         return watch_says(known, own) ? AXO_OK : AXO_EINVAL; /* DW-07, DW-08 */
     if (cell->phase >= AXO__PHASE_TERMINATING)
         return AXO_OK; /* DW-14: it would hear nothing */
-    axo__cell *target = axo__table_find(&worker->local.core->table, ref);
+    axo__core *core = worker->local.core;
+    axo__cell *target = axo__table_find(&core->table, ref);
+    axo__cell *stand_in = target == NULL ? axo__peer_find(core, ref) : NULL;
+    if (stand_in != NULL)
+        target = stand_in;
     if (axo__extra_take(&worker->local, cell) == NULL ||
         (target != NULL && axo__extra_take(&worker->local, target) == NULL))
         return AXO_ENOMEM;
-    axo__watch *watch = axo__pool_alloc(&worker->local.cache, sizeof *watch + own_size);
+    axo__watch *watch = watch_make(worker, own_size, stand_in);
     if (watch == NULL)
         return AXO_ENOMEM;
-    memset((void *)watch, 0, sizeof *watch);
-    watch->own_size = own_size;
     watch_word(watch, ref, own);
     watch->watcher = axo__cell_ref(cell);
-    watch->target = ref;
     axo__a32_store_relaxed(&watch->users, 1);
     watch_keep(cell, watch);
     axo__trace(&worker->local, cell, AXO_EV_WATCH, ref.bits);
     if (target == NULL) {
-        watch_home(worker, cell, watch, true); /* DW-02, DW-10 */
+        watch->payload.address_terminated = axo__ref_node(ref) != 0;
+        watch_home(worker, cell, watch, true); /* DW-02, DW-10, DW-21 */
         return AXO_OK;
     }
     axo__stack_push_any(&target->system, &watch->request, AXO__SYS_WATCH);
@@ -266,7 +279,8 @@ static void watch_cancel(axo__worker *worker, axo__cell *cell, axo__watch *watch
         watch_drop(&worker->local, watch);
         return;
     }
-    axo__cell *target = axo__table_find(&worker->local.core->table, watch->target);
+    axo_ref lane = watch->far ? watch_far(watch)->stand_in : watch_target(watch);
+    axo__cell *target = axo__table_find(&worker->local.core->table, lane);
     if (target == NULL)
         return; /* the record is on its way back */
     (void)axo__a32_add_acq_rel(&watch->users, 1); /* [H1] */
@@ -344,6 +358,51 @@ static void watch_return(axo__worker *worker, axo__local *local, axo__watch *wat
     axo__sched_announce_system(worker, watcher);
 }
 
+/* ---- the target's side, in a stand-in (cell/peers.h) ---- */
+
+/* A stand-in keeps its node's watches in its list too, so its end answers them as any end does.
+ * From then on the tree is nobody's: no end of a target is taken any more. */
+static axo__way **watch_targets(const axo__cell *cell)
+{
+    axo__peer *peer = (axo__peer *)(uintptr_t)axo__cell_cold(cell)->args;
+    return cell->phase < AXO__PHASE_TERMINATING ? &peer->targets : NULL;
+}
+
+static void watch_far_link(axo__worker *worker, const axo__cell *cell, axo__watch *watch)
+{
+    axo__way **targets = watch_targets(cell);
+    if (targets != NULL && axo__far_add(targets, watch_far(watch), watch_target(watch)))
+        axo__peers_watch(worker->local.core, watch_target(watch), true);
+}
+
+static void watch_far_unlink(axo__worker *worker, const axo__cell *cell, axo__watch *watch)
+{
+    axo__way **targets = watch_targets(cell);
+    if (targets != NULL && axo__far_remove(targets, watch_far(watch)))
+        axo__peers_watch(worker->local.core, watch_target(watch), false);
+}
+
+bool axo__watch_far_ended(axo__worker *worker, axo__cell *cell, const axo_terminated *end)
+{
+    AXO_DEBUG_ASSERT(axo__worker_is_in(worker, cell));
+    axo__way **targets = watch_targets(cell);
+    for (uint32_t left = AXO__PORTION; targets != NULL; left--) {
+        axo__far *far = axo__far_find(*targets, end->actor);
+        if (far == NULL)
+            return true;
+        if (left == 0)
+            return false;
+        axo__watch *watch = far->watch;
+        (void)axo__far_remove(targets, far);
+        watch_unlink(cell, watch);
+        watch->payload.existence_known = end->existence_known != 0;
+        watch_return(worker, &worker->local, watch);
+    }
+    return true;
+}
+
+/* ---- the target's end ---- */
+
 /* One record at a time leaves the list before it is sent: the watcher's runner owns the record from
  * the push on. */
 bool axo__watch_tell(axo__worker *worker, axo__cell *cell, uint32_t *budget)
@@ -354,6 +413,7 @@ bool axo__watch_tell(axo__worker *worker, axo__cell *cell, uint32_t *budget)
     for (; extra != NULL && extra->watchers != NULL && *budget > 0; (*budget)--) {
         axo__watch *watch = extra->watchers;
         watch_unlink(cell, watch);
+        watch->payload.address_terminated = watch->far; /* DW-21 */
         if (parent != NULL && axo_ref_equal(watch->watcher, axo__cell_ref(parent))) {
             watch->next_watcher = extra->above;
             extra->above = watch;
@@ -382,9 +442,13 @@ void axo__watch_take(axo__worker *worker, axo__cell *cell, axo__stack_node *node
     axo__watch *watch = watch_of_node(node, kind);
     if (kind == AXO__SYS_WATCH) {
         watch_link(cell, watch);
+        if (axo__unlikely(watch->far))
+            watch_far_link(worker, cell, watch);
     } else if (kind == AXO__SYS_UNWATCH) {
         if (watch->linked) {
             watch_unlink(cell, watch);
+            if (axo__unlikely(watch->far))
+                watch_far_unlink(worker, cell, watch);
             watch_drop(&worker->local, watch);
         }
         watch_drop(&worker->local, watch);
@@ -407,6 +471,7 @@ void axo__watch_answer(axo__local *local, axo__cell *cell, axo__stack_node *node
     axo__worker *worker = axo__self;
     if (kind == AXO__SYS_WATCH) {
         watch->late = 1;
+        watch->payload.address_terminated = watch->far;
         watch_return(worker, local, watch);
         return;
     }

@@ -31,6 +31,10 @@ void axo__watch_notice_void(axo__local *local, axo__cell *cell, axo__message *me
 bool axo__watch_tell(axo__worker *worker, axo__cell *cell, uint32_t *budget);
 void axo__watch_tell_parent(axo__worker *worker, axo__watch *above);
 
+/* The stand-in of a node (cell/peers.h) answers up to a portion of the watches of an actor there,
+ * which has ended; true: all. */
+bool axo__watch_far_ended(axo__worker *worker, axo__cell *cell, const axo_terminated *end);
+
 /* The parent has forgotten the child and may be told of its end now (DW-13). */
 void axo__watch_told_late(axo__worker *worker, axo__cell *cell, axo_ref child);
 

@@ -14,6 +14,7 @@
 #include "base/border.h"
 #include "base/copy_in.h"
 #include "base/random.h"
+#include "cell/peers.h"
 #include "sched/found.h"
 #include "sched/hook.h"
 #include "sched/land.h"
@@ -185,7 +186,7 @@ axo_status axo_stop(axo_ctx *ctx, axo_ref ref)
         return AXO_EINVAL;
     axo__cell *target = axo__table_find(&axo__self->local.core->table, ref);
     if (target == NULL)
-        return AXO_EGONE;
+        return axo__peers_stop(axo__self->local.core, ref);
     /* ST-21: a child's stop is its parent's, and is counted in the parent's family */
     if (axo__cell_parent(target) == cell)
         axo__child_stop(axo__self, target);

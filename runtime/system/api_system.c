@@ -10,7 +10,7 @@
 
 #include "base/aside.h"
 #include "base/traceparent.h"
-#include "cell/event.h"
+#include "cell/peers.h"
 #include "sched/host.h"
 #include "sched/lent.h"
 #include "sched/ready.h"
@@ -18,6 +18,7 @@
 #include "system/boot.h"
 #include "system/guardian.h"
 #include "system/options.h"
+#include "system/outside.h"
 #include "system/pools.h"
 #include "system/shutdown.h"
 #include "system/filled.h"
@@ -187,86 +188,6 @@ axo_status axo_system_spawn(axo_system *system, const axo_props *props, axo_ref 
     return status == AXO_OK ? axo__guardian_spawn(system, &copy, out) : status;
 }
 
-/* Tells and frees dead letters outside the door: their observer and their destructors are user
- * code. Each letter needs the door twice, for the counter and for the block. Returns the status of
- * the send: AXO_OK of a letter that axo_options.remote has taken. */
-static axo_status api_bury(axo_system *system, axo__message *message, axo_ref to, axo_status status)
-{
-    char path[AXO_EVENT_PATH_MAX] = "";
-    bool taken = message != NULL && status == AXO_EGONE &&
-                 axo__remote_takes(&system->core, message, to);
-    if (message != NULL && status != AXO_EGONE)
-        (void)axo_system_path(system, to, path, sizeof path);
-    while (message != NULL) {
-        axo__message *next = axo__message_next(message);
-        axo__door *door = axo__door_enter(&system->sched);
-        /* counted before the observer runs, so that the observer sees the new count */
-        axo__a64_bump_owner(taken ? &door->local.count.handled : &door->local.count.dead);
-        axo__door_leave(door);
-        if (!taken)
-            axo__dead_letter_tell(&system->core.outside, message, to,
-                                  status == AXO_EGONE ? AXO_DEAD_GONE : AXO_DEAD_OVERFLOW, path,
-                                  NULL);
-        int before = axo__os_cancel_hold();
-        axo__message_free_payload(message);
-        axo__os_cancel_let(before);
-        door = axo__door_enter(&system->sched);
-        axo__message_free(&door->local.cache, message);
-        axo__door_leave(door);
-        message = next;
-    }
-    return taken ? AXO_OK : status;
-}
-
-/* The parameters of a send from outside. */
-typedef struct api_outside {
-    axo_ref from;
-    axo_ref to;
-    uint32_t tag;
-    uint32_t flags;
-    const void *payload; /* copied; or owned, with the next two */
-    size_t size;
-    axo_payload_free destroy;
-    void *user;
-    const axo_trace_context *trace; /* NULL: none */
-} api_outside;
-
-/* Where walls stand round the payloads of every class, those from outside have them too. */
-static axo__message *api_outside_make(axo__cache *cache, const api_outside *what, bool owned)
-{
-    const axo__walls *walls = cache->pool->walls;
-    bool walled = walls != NULL && walls->name[0] == 0 && (walls->kinds & AXO__WALLED_KINDS) != 0;
-    if (walled && !owned && what->size > 0)
-        return axo__walled_make(cache, what->tag, what->from, what->size, what->trace);
-    return axo__message_make_traced(cache, what->tag, what->from,
-                                    owned ? sizeof(void *) : what->size, what->trace);
-}
-
-static axo_status api_outside_send(axo_system *system, const api_outside *what)
-{
-    bool owned = (what->flags & AXO__MESSAGE_OWNED) != 0;
-    axo__message *dead = NULL;
-    axo_status status = axo__system_check(system);
-    if (status != AXO_OK)
-        return status;
-    status = AXO_ENOMEM;
-    axo__door *door = axo__door_enter(&system->sched);
-    axo__message *message = api_outside_make(&door->local.cache, what, owned);
-    if (message != NULL) {
-        if (owned)
-            axo__message_own(message, (void *)(uintptr_t)what->payload, what->size, what->destroy,
-                             what->user);
-        else
-            axo__filled_copy(message, what->payload, what->size);
-        message->flags |= what->flags;
-        /* `dead` collects the letters of this send: the message itself if its receiver has ended,
-         * and what a bounded mailbox dropped for it. */
-        status = axo__send(&system->sched, NULL, &door->local, what->to, message, &dead);
-    }
-    axo__door_leave(door);
-    return api_bury(system, dead, what->to, status);
-}
-
 static __attribute__((noinline)) axo_status api_outside_any(axo_system *system, axo_ref from,
                                                             axo_ref to, uint32_t tag,
                                                             const void *payload, size_t size)
@@ -276,8 +197,8 @@ static __attribute__((noinline)) axo_status api_outside_any(axo_system *system, 
         return AXO_EINVAL;
     if (size > AXO_PAYLOAD_MAX)
         return AXO_ETOOBIG;
-    api_outside what = {.from = from, .to = to, .tag = tag, .payload = payload, .size = size};
-    return api_outside_send(system, &what);
+    axo__outside what = {.from = from, .to = to, .tag = tag, .payload = payload, .size = size};
+    return axo__outside_send(system, &what);
 }
 
 /* The receiver was idle: its entry is pushed while the door keeps it, and the pool that is its own,
@@ -369,8 +290,8 @@ axo_status axo_system_send_traced(axo_system *system, axo_ref to, uint32_t tag, 
         return AXO_EINVAL;
     if (size > AXO_PAYLOAD_MAX)
         return AXO_ETOOBIG;
-    api_outside what = {.to = to, .tag = tag, .payload = payload, .size = size, .trace = trace};
-    return api_outside_send(system, &what);
+    axo__outside what = {.to = to, .tag = tag, .payload = payload, .size = size, .trace = trace};
+    return axo__outside_send(system, &what);
 }
 
 axo_status axo_system_send_owned(axo_system *system, axo_ref to, uint32_t tag, void *payload,
@@ -380,9 +301,9 @@ axo_status axo_system_send_owned(axo_system *system, axo_ref to, uint32_t tag, v
         return AXO_EINVAL;
     if (size > UINT32_MAX)
         return AXO_ETOOBIG;
-    api_outside what = {.to = to, .tag = tag, .payload = payload, .size = size,
+    axo__outside what = {.to = to, .tag = tag, .payload = payload, .size = size,
                         .flags = AXO__MESSAGE_OWNED, .destroy = destroy, .user = user};
-    return api_outside_send(system, &what);
+    return axo__outside_send(system, &what);
 }
 
 static axo_status api_special_outside(axo_system *system, axo_ref ref, uint32_t tag,
@@ -391,8 +312,8 @@ static axo_status api_special_outside(axo_system *system, axo_ref ref, uint32_t 
     axo_status known = axo__system_check(system);
     if (known != AXO_OK || axo_ref_is_none(ref))
         return known != AXO_OK ? known : AXO_EINVAL;
-    api_outside what = {.to = ref, .tag = tag, .flags = flags};
-    return api_outside_send(system, &what);
+    axo__outside what = {.to = ref, .tag = tag, .flags = flags};
+    return axo__outside_send(system, &what);
 }
 
 axo_status axo_system_poison(axo_system *system, axo_ref ref)
@@ -411,9 +332,9 @@ axo_status axo_system_fail(axo_system *system, axo_ref ref, axo_failure_kind kin
     if (system == NULL || axo_ref_is_none(ref) ||
         (kind != AXO_FAILURE_ORDINARY && kind != AXO_FAILURE_FATAL))
         return AXO_EINVAL;
-    api_outside what = {.to = ref, .tag = AXO_INJECTED, .flags = AXO__MESSAGE_KILL,
+    axo__outside what = {.to = ref, .tag = AXO_INJECTED, .flags = AXO__MESSAGE_KILL,
                         .payload = &injected, .size = sizeof injected};
-    return api_outside_send(system, &what);
+    return axo__outside_send(system, &what);
 }
 
 axo_status axo_system_stop_actor(axo_system *system, axo_ref ref)
@@ -426,7 +347,7 @@ axo_status axo_system_stop_actor(axo_system *system, axo_ref ref)
     if (cell != NULL)
         axo__sched_stop(NULL, cell);
     axo__door_leave(door);
-    return cell != NULL ? AXO_OK : AXO_EGONE;
+    return cell != NULL ? AXO_OK : axo__peers_stop(&system->core, ref);
 }
 
 axo_ref axo_system_guardian(axo_system *system, axo_guardian which)

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/border.h"
+#include "cell/peers.h"
 #include "sched/claim.h"
 #include "sched/contain.h"
 #include "sched/endless.h"
@@ -25,6 +26,7 @@
 #include "system/border.h"
 #include "mem/wall.h"
 #include "system/guardian.h"
+#include "system/options.h"
 #include "system/pools.h"
 #include "system/shutdown.h"
 #include "system/system.h"
@@ -33,11 +35,7 @@
  * retired has left it when this thread gets the mutex; later visitors cannot find the items. */
 static void boot_pass_doors(void *user)
 {
-    axo_system *system = user;
-    for (uint32_t i = 0; i < system->sched.door_count; i++) {
-        axo__os_gate_enter(&system->sched.doors[i].gate);
-        axo__os_gate_leave(&system->sched.doors[i].gate);
-    }
+    axo__doors_pass(&((axo_system *)user)->sched);
 }
 
 /* Leaves expired cells to the worker whose home it is: freeing them runs the final drain, which
@@ -258,6 +256,35 @@ static void boot_undo_pool(axo__core *core)
     axo__pool_fini(&core->pool);
 }
 
+/* The table may be of another size than the library's; axo__options_read has read it before. */
+static bool boot_peers(axo_system *system)
+{
+    const axo_options *options = &system->options;
+    axo_remote remote;
+    if (options->remote == NULL)
+        return true;
+    if (axo__struct_read(options->remote, &remote, sizeof remote) != AXO_OK)
+        return false;
+    system->core.peers = axo__peers_make(&system->core.heap, &remote, options->remote_user);
+    return system->core.peers != NULL;
+}
+
+/* The program's functions that are told of things. */
+static void boot_hooks(axo__core *core, const axo_options *options)
+{
+    core->trace = options->trace;
+    core->trace_user = options->trace_user;
+    axo__a64_store_relaxed(&core->told_kinds, options->trace != NULL ? options->trace_kinds : 0);
+    core->on_unhandled = options->on_unhandled;
+    core->unhandled_user = options->unhandled_user;
+    core->on_dead_letter = options->on_dead_letter;
+    core->dead_letter_user = options->dead_letter_user;
+    core->log = options->log;
+    core->log_user = options->log_user;
+    core->log_record = options->log_record;
+    core->log_record_user = options->log_record_user;
+}
+
 /* Fills the core and makes what hangs from it. The function pointers are the upward needs of the
  * layers below: they call through them and include nothing of system/. */
 static axo_status boot_core(axo_system *system)
@@ -267,19 +294,7 @@ static axo_status boot_core(axo_system *system)
     core->system = system;
     core->sched = &system->sched;
     core->homes = 1; /* until there are workers */
-    core->trace = options->trace;
-    core->trace_user = options->trace_user;
-    axo__a64_store_relaxed(&core->told_kinds, options->trace != NULL ? options->trace_kinds : 0);
-    core->on_unhandled = options->on_unhandled;
-    core->unhandled_user = options->unhandled_user;
-    core->on_dead_letter = options->on_dead_letter;
-    core->dead_letter_user = options->dead_letter_user;
-    core->remote = options->remote;
-    core->remote_user = options->remote_user;
-    core->log = options->log;
-    core->log_user = options->log_user;
-    core->log_record = options->log_record;
-    core->log_record_user = options->log_record_user;
+    boot_hooks(core, options);
     core->seed = options->seed;
     core->manual = options->manual == AXO_MANUAL_ALL;
     core->lent = options->threads == AXO_THREADS_LENT;
@@ -315,8 +330,12 @@ static axo_status boot_core(axo_system *system)
     if (!axo__registry_init(&system->registry, &core->heap, &core->table, options->registry_max,
                             options->seed))
         goto fail_texts;
+    if (!boot_peers(system))
+        goto fail_registry;
     if (axo__os_mutex_init(&core->expired_mutex))
         return AXO_OK;
+    axo__peers_free(&core->heap, core->peers);
+fail_registry:
     axo__registry_fini(&system->registry);
 fail_texts:
     axo__texts_fini(&core->texts);
@@ -334,6 +353,7 @@ static void boot_undo_core(axo_system *system)
 {
     axo__core *core = &system->core;
     axo__os_mutex_fini(&core->expired_mutex);
+    axo__peers_free(&core->heap, core->peers);
     axo__registry_fini(&system->registry);
     axo__texts_fini(&core->texts);
     axo__names_fini(&core->names);

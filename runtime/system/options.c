@@ -278,6 +278,29 @@ static bool options_read_allocators(const axo_options *from)
     return !half && !both && (by_kind->user == NULL || by_kind->alloc != NULL);
 }
 
+bool axo__node_is_good(const axo_node *node)
+{
+    return node->name[0] != 0 && memchr(node->name, 0, sizeof node->name) != NULL;
+}
+
+/* boot.c copies the table. */
+static axo_status options_check_remote(const axo_options *to)
+{
+    axo_remote remote;
+    if (to->remote == NULL)
+        return to->remote_user == NULL ? AXO_OK : AXO_EINVAL;
+    axo_status status = axo__struct_read(to->remote, &remote, sizeof remote);
+    if (status != AXO_OK)
+        return status;
+    int functions = (remote.send != NULL) + (remote.watch != NULL) +
+                    (remote.unwatch != NULL) + (remote.terminated != NULL);
+    bool nodes = functions == 4 && remote.here.incarnation != 0;
+    bool alone = functions == 0 && remote.here.incarnation == 0 && remote.stray != NULL;
+    if (!nodes)
+        return alone ? AXO_OK : AXO_EINVAL;
+    return axo__node_is_good(&remote.here) ? AXO_OK : AXO_ENAME;
+}
+
 axo_status axo__options_read(const axo_options *from, axo_options *to)
 {
     memset(to, 0, sizeof *to);
@@ -291,14 +314,15 @@ axo_status axo__options_read(const axo_options *from, axo_options *to)
         to->failure_texts > UINT32_C(1) << 20 || to->registry_max > UINT32_C(1) << 20 ||
         to->blocking_max > 1024 || to->manual > AXO_MANUAL_DEFAULT ||
         to->no_quantum_us > 1 || (to->no_quantum_us && to->quantum_us != 0) ||
-        !options_read_threads(to) || (to->remote_user != NULL && to->remote == NULL) ||
-        to->trace_kinds >> AXO_EVENT_KINDS != 0)
+        !options_read_threads(to) || to->trace_kinds >> AXO_EVENT_KINDS != 0)
         return AXO_EINVAL;
     axo_status status = options_check_strategy(to->user_strategy);
     if (status == AXO_OK)
         status = options_read_lines(to);
     if (status == AXO_OK)
         status = axo__options_walls(to);
+    if (status == AXO_OK)
+        status = options_check_remote(to);
     if (status == AXO_OK)
         status = options_read_shown(to);
     if (status == AXO_OK)

@@ -21,6 +21,9 @@ axo_status axo__struct_read(const void *from, void *to, size_t size);
 /* How much of such a struct the library may fill in: a newer header's tail is left as it is. */
 axo_status axo__struct_room(const void *to, size_t size, size_t *room);
 
+/* Whether it has a name that ends. */
+bool axo__node_is_good(const axo_node *node);
+
 /* Copies props, and checks them and the structs that they point at. */
 axo_status axo__props_read(const axo_props *from, axo_props *to);
 

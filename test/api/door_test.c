@@ -248,6 +248,46 @@ static axo_status door_demand_info(const void *given)
     return axo_demand_look(door.ctx, (axo_demand_info *)(uintptr_t)given);
 }
 
+static axo_status door_send(void *user, axo_ref to, const axo_message *message)
+{
+    return AXO_EGONE;
+}
+
+static void door_watch(void *user, axo_ref target)
+{
+}
+
+static void door_ended(void *user, uint32_t number, const axo_terminated *end)
+{
+}
+
+static const axo_node door_there = {.name = "there", .incarnation = 1};
+static const axo_remote door_good_remote =
+    AXO_REMOTE(.here = {.name = "here", .incarnation = 1}, .send = door_send, .watch = door_watch,
+               .unwatch = door_watch, .terminated = door_ended);
+static const axo_remote_message door_good_remote_message =
+    AXO_REMOTE_MESSAGE(.to = {.bits = 1}, .tag = 1);
+
+static axo_status door_remote(const void *given)
+{
+    axo_options options = AXO_OPTIONS(.workers = 1, .remote = given);
+    return door_options(&options);
+}
+
+/* By a node of a system that is there for the call. */
+static axo_status door_remote_message(const void *given)
+{
+    axo_options options = AXO_OPTIONS(.manual = AXO_MANUAL_ALL, .remote = &door_good_remote);
+    axo_system *system;
+    uint32_t number;
+    assert_int_equal(axo_system_start(&options, &system), AXO_OK);
+    assert_int_equal(axo_remote_add(system, &door_there, &number), AXO_OK);
+    axo_status status = axo_remote_deliver(system, number, given);
+    assert_int_equal(axo_system_stop(system, -1, NULL, 0, NULL), AXO_OK);
+    assert_int_equal(axo_system_destroy(system), AXO_OK);
+    return status;
+}
+
 static const axo_machine_state door_states[] = {{.receive = sv_receive}};
 static const axo_class door_mute = AXO_CLASS(.receive = sv_receive);
 static const axo_props door_child = AXO_PROPS(.cls = &door_mute);
@@ -322,6 +362,9 @@ static const door_row door_rows[] = {
     DOOR_ROW(axo_stream_settings, door_stream, door_good_settings, input_max, DOOR_COPIED, true),
     DOOR_ROW(axo_listener, door_listener, door_good_listener, connection, DOOR_COPIED, false),
     DOOR_ROW(axo_stream_info, door_stream_info, door_good_stream_info, error, DOOR_FILLED, true),
+    DOOR_ROW(axo_remote, door_remote, door_good_remote, terminated, DOOR_COPIED, false),
+    DOOR_ROW(axo_remote_message, door_remote_message, door_good_remote_message, tag, DOOR_COPIED,
+             false),
     DOOR_ROW(axo_demand_info, door_demand_info, door_good_demand_info, held, DOOR_FILLED, true),
 };
 enum { DOOR_ROWS = sizeof door_rows / sizeof door_rows[0] };

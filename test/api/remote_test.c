@@ -1,339 +1,339 @@
-/* remote_test.c - axo_options.remote, which is offered what nobody has the reference of, and
- * axo_fail_as, by which one actor stands for what has failed elsewhere. */
-#include <stdio.h>
-#include <string.h>
+/* remote_test.c - the seam between systems: references, nodes, messages, misuse: <axo/remote.h>. */
+#include "api/remote_world.h"
 
-#include <axo/axo.h>
+/* ---- references ---- */
 
-#include "support/cmocka.h"
-
-enum { R_TAG = 7, R_TIMED, R_FAIL, R_RESUME };
-
-typedef struct r_world {
-    axo_system *system;
-    axo_ref gone; /* nobody has it */
-    axo_ref actor;
-    axo_ref failing;
-    bool takes;
-    uint32_t offered, letters, freed;
-    uint32_t tag, size;
-    axo_ref to, sender;
-    char payload[16];
-    axo_status status[8];
-    uint32_t kind; /* that is raised */
-    uint32_t seen, pre_restarts, post_stops, children_ended;
-    int32_t code;
-    char text[32];
-    axo_directive answer;
-} r_world;
-
-static bool r_remote(void *user, axo_ref to, const axo_message *message)
-{
-    r_world *w = user;
-    w->offered++;
-    w->to = to;
-    w->sender = message->sender;
-    w->tag = message->tag;
-    w->size = message->size;
-    if (message->size > 0 && message->size <= sizeof w->payload)
-        memcpy(w->payload, message->payload, message->size);
-    return w->takes;
-}
-
-static void r_letter(void *user, const axo_dead_letter *letter)
-{
-    r_world *w = user;
-    assert_int_equal(letter->reason, AXO_DEAD_GONE);
-    w->letters++;
-}
-
-static void r_free(void *payload, void *user)
-{
-    r_world *w = user;
-    assert_ptr_equal(payload, w);
-    w->freed++;
-}
-
-static axo_status r_construct(axo_ctx *ctx, void *state, const void *args)
-{
-    r_world *w = (r_world *)(uintptr_t)args;
-    *(r_world **)state = w;
-    return AXO_OK;
-}
-
-static axo_status r_receive(axo_ctx *ctx, void *state, const axo_message *message)
-{
-    r_world *w = *(r_world **)state;
-    axo_draft *draft;
-    void *payload;
-    if (message->tag != R_TAG)
-        return AXO_UNHANDLED;
-    w->status[0] = axo_send(ctx, w->gone, R_TAG + 1, "abc", 4);
-    w->status[1] = axo_send_owned(ctx, w->gone, R_TAG, w, sizeof *w, r_free, w);
-    w->status[2] = axo_message_new(ctx, R_TAG, 8, &draft, &payload);
-    memcpy(payload, "draft", 6);
-    w->status[3] = axo_send_message(ctx, w->gone, draft);
-    w->status[4] = axo_poison(ctx, w->gone);
-    w->status[5] = axo_send_after(ctx, 1, w->gone, R_TIMED, NULL, 0);
-    return AXO_OK;
-}
-
-static const axo_class r_class =
-    AXO_CLASS(.name = "r", .state_size = sizeof(r_world *), .construct = r_construct,
-              .receive = r_receive);
-
-static axo_directive r_decide(axo_ctx *ctx, void *state, const axo_failure *failure, void *user)
-{
-    r_world *w = user;
-    w->seen = failure->kind;
-    w->code = failure->code;
-    (void)snprintf(w->text, sizeof w->text, "%s", failure->text);
-    assert_null(axo_failure_crash(failure));
-    assert_int_equal(failure->has_status, 0);
-    assert_true(axo_ref_equal(failure->actor, w->failing));
-    return w->answer;
-}
-
-static void r_run(r_world *w)
-{
-    for (int i = 0; i < 100; i++)
-        assert_int_equal(axo_run_host(w->system, -1, NULL), AXO_OK);
-}
-
-static axo_stats r_stats(r_world *w)
-{
-    axo_stats stats = AXO_STATS();
-    assert_int_equal(axo_system_stats(w->system, &stats), AXO_OK);
-    return stats;
-}
-
-static void r_start(r_world *w, const axo_strategy *strategy)
-{
-    memset(w, 0, sizeof *w);
-    axo_options options = AXO_OPTIONS(.manual = AXO_MANUAL_ALL, .remote = r_remote,
-                                      .remote_user = w, .on_dead_letter = r_letter,
-                                      .dead_letter_user = w, .user_strategy = strategy);
-    assert_int_equal(axo_system_start(&options, &w->system), AXO_OK);
-    axo_props props = AXO_PROPS(.cls = &r_class, .args = w);
-    assert_int_equal(axo_system_spawn(w->system, &props, &w->gone), AXO_OK);
-    assert_int_equal(axo_system_spawn(w->system, &props, &w->actor), AXO_OK);
-    r_run(w);
-    assert_int_equal(axo_system_stop_actor(w->system, w->gone), AXO_OK);
-    r_run(w);
-}
-
-static void r_end(r_world *w)
-{
-    assert_int_equal(axo_system_stop(w->system, -1, NULL, 0, NULL), AXO_OK);
-    axo_stats stats = r_stats(w);
-    assert_int_equal(stats.sent, stats.handled + stats.dead);
-    assert_int_equal(axo_system_destroy(w->system), AXO_OK);
-}
-
-/* ---- remote ---- */
-
-static void remote_takes(void **unused)
+static void ref_travels(void **unused)
 {
     r_world w;
-    r_start(&w, NULL);
-    w.takes = true;
-    assert_int_equal(axo_system_send(w.system, w.actor, R_TAG, NULL, 0), AXO_OK);
-    r_run(&w);
-    assert_int_equal(w.status[0], AXO_OK);
-    assert_int_equal(w.status[1], AXO_OK);
-    assert_int_equal(w.status[3], AXO_OK);
-    assert_int_equal(w.status[4], AXO_EGONE); /* a pill is the library's own */
-    assert_int_equal(w.status[5], AXO_OK);
-    assert_int_equal(w.freed, 1);
-    for (int i = 0; i < 1000000 && w.offered < 4; i++)
-        assert_int_equal(axo_run_host(w.system, -1, NULL), AXO_OK);
-    assert_int_equal(w.offered, 4);
-    assert_int_equal(w.tag, R_TIMED);
-    assert_true(axo_ref_equal(w.to, w.gone));
-    assert_int_equal(w.letters, 1); /* the pill */
+    axo_node node;
+    uint64_t bits;
+    r_start(&w);
+    r_actor *a = &w.actor[0][0];
+    axo_ref far = r_far(&w, 0, 1, 0);
+    assert_int_equal(axo_ref_node(a->ref), 0);
+    assert_int_equal(axo_ref_node(far), w.node[0].peer[1]);
+    /* home again it is the same, by way of a third node too */
+    assert_true(axo_ref_equal(r_carry_ref(&w.node[0], &w.node[1], far), w.actor[1][0].ref));
+    r_join(&w, 0, 2);
+    r_join(&w, 1, 2);
+    axo_ref third = r_carry_ref(&w.node[0], &w.node[2], far);
+    assert_int_equal(axo_ref_node(third), w.node[2].peer[1]);
+    assert_true(axo_ref_equal(r_carry_ref(&w.node[2], &w.node[0], third), far));
+    /* what names nobody */
+    assert_int_equal(axo_remote_leave(w.node[0].system, axo_ref_none(), &node, &bits), AXO_EINVAL);
+    assert_true(axo_ref_is_none(axo_remote_enter(w.node[0].system, &w.node[1].is, 0)));
+    axo_node other = {.name = "nobody", .incarnation = 3};
+    axo_ref nobody = axo_remote_enter(w.node[0].system, &other, 77);
+    assert_int_equal(axo_ref_node(nobody), AXO_NODE_NOBODY);
+    assert_int_equal(axo_remote_leave(w.node[0].system, nobody, &node, &bits), AXO_EGONE);
+    other = w.node[0].is;
+    other.incarnation++; /* this very system, in another life */
+    nobody = axo_remote_enter(w.node[0].system, &other, a->ref.bits);
+    assert_int_equal(axo_ref_node(nobody), AXO_NODE_NOBODY);
+    nobody = axo_remote_enter(w.node[0].system, &w.node[0].is, a->ref.bits | UINT64_C(1) << 56);
+    assert_int_equal(axo_ref_node(nobody), AXO_NODE_NOBODY); /* forged bits */
+    assert_int_equal(r_tell(&w, a, R_SEND, nobody), AXO_EGONE);
+    assert_int_equal(w.node[0].letters, 1);
+    assert_int_equal(w.node[0].asked, 0);
     r_end(&w);
 }
 
-static void remote_sees_the_message(void **unused)
+static void nodes_are_known(void **unused)
 {
     r_world w;
-    r_start(&w, NULL);
-    w.takes = true;
-    assert_int_equal(axo_system_send_from(w.system, w.actor, w.gone, 9, "hello", 6), AXO_OK);
-    assert_int_equal(w.offered, 1);
-    assert_int_equal(w.tag, 9);
-    assert_int_equal(w.size, 6);
-    assert_string_equal(w.payload, "hello");
-    assert_true(axo_ref_equal(w.sender, w.actor));
-    assert_int_equal(axo_system_send_owned(w.system, w.gone, R_TAG, &w, sizeof w, r_free, &w),
-                     AXO_OK);
-    assert_int_equal(w.freed, 1);
-    assert_int_equal(w.letters, 0);
+    axo_node node, odd = {.name = "odd"};
+    uint32_t number = 9;
+    r_start(&w);
+    axo_system *s = w.node[0].system;
+    assert_int_equal(axo_remote_add(s, &odd, &number), AXO_EINVAL);
+    assert_int_equal(number, 0);
+    odd.incarnation = 1;
+    memset(odd.name, 'x', sizeof odd.name);
+    assert_int_equal(axo_remote_add(s, &odd, &number), AXO_ENAME);
+    odd.name[0] = 0;
+    assert_int_equal(axo_remote_add(s, &odd, &number), AXO_ENAME);
+    assert_int_equal(axo_remote_add(s, &w.node[0].is, &number), AXO_EEXIST);
+    assert_int_equal(axo_remote_add(s, &w.node[1].is, &number), AXO_OK); /* again */
+    assert_int_equal(number, w.node[0].peer[1]);
+    odd = w.node[1].is;
+    odd.incarnation = 77;
+    assert_int_equal(axo_remote_add(s, &odd, &number), AXO_EEXIST);
+    assert_int_equal(axo_remote_node(s, w.node[0].peer[1], &node), AXO_OK);
+    assert_string_equal(node.name, "node-1");
+    assert_int_equal(axo_remote_node(s, 0, &node), AXO_EINVAL);
+    assert_int_equal(axo_remote_node(s, 99, &node), AXO_EINVAL);
+    assert_int_equal(axo_remote_lose(s, 99), AXO_EINVAL);
+    assert_int_equal(axo_remote_lose(s, w.node[0].peer[1]), AXO_OK);
+    assert_int_equal(axo_remote_lose(s, w.node[0].peer[1]), AXO_EGONE);
+    assert_int_equal(axo_remote_node(s, w.node[0].peer[1], &node), AXO_EGONE);
+    assert_int_equal(node.incarnation, 2);
+    assert_int_equal(axo_remote_add(s, &w.node[1].is, &number), AXO_EGONE);
+    assert_int_equal(axo_remote_add(s, &odd, &number), AXO_OK);
+    assert_int_not_equal(number, w.node[0].peer[1]);
+    r_run(&w);
+    assert_int_equal(w.node[0].lost, 0); /* who has lost it needs no telling */
     r_end(&w);
+    assert_int_equal(w.node[0].lost, 1); /* the end of the system loses the other */
 }
 
-static void remote_refuses(void **unused)
+/* All numbers are given, then those of nodes that were lost, the first one first. */
+static void numbers_come_again(void **unused)
 {
     r_world w;
-    r_start(&w, NULL);
-    assert_int_equal(axo_system_send(w.system, w.gone, R_TAG, NULL, 0), AXO_EGONE);
-    assert_int_equal(w.letters, 1);
-    assert_int_equal(axo_system_send(w.system, w.actor, R_TAG, NULL, 0), AXO_OK);
-    r_run(&w);
-    assert_int_equal(w.status[0], AXO_EGONE);
-    assert_int_equal(w.status[1], AXO_EGONE);
-    assert_int_equal(w.freed, 1);
-    for (int i = 0; i < 1000000 && w.offered < 5; i++)
-        assert_int_equal(axo_run_host(w.system, -1, NULL), AXO_OK);
-    assert_int_equal(w.offered, 5);
-    assert_int_equal(w.letters, 6);
-    r_end(&w);
-}
-
-static void remote_is_not_asked_of_the_living(void **unused)
-{
-    r_world w;
-    r_start(&w, NULL);
-    w.takes = true;
-    assert_int_equal(axo_system_send(w.system, w.actor, R_TAG + 1, NULL, 0), AXO_OK);
-    r_run(&w);
-    assert_int_equal(w.offered, 0);
-    axo_options options = AXO_OPTIONS(.manual = AXO_MANUAL_ALL, .remote_user = &w);
-    axo_system *none;
-    assert_int_equal(axo_system_start(&options, &none), AXO_EINVAL);
-    r_end(&w);
-}
-
-/* ---- axo_fail_as ---- */
-
-static axo_status f_receive(axo_ctx *ctx, void *state, const axo_message *message)
-{
-    r_world *w = *(r_world **)state;
-    if (message->tag == R_FAIL)
-        return axo_fail_as(ctx, (axo_failure_kind)w->kind, 42, "as %d", 43);
-    return AXO_OK;
-}
-
-static axo_status f_pre_restart(axo_ctx *ctx, void *state, const axo_failure *failure,
-                                const axo_message *message)
-{
-    (*(r_world **)state)->pre_restarts++;
-    return axo_default_pre_restart(ctx, state, failure, message);
-}
-
-static axo_status f_post_stop(axo_ctx *ctx, void *state)
-{
-    (*(r_world **)state)->post_stops++;
-    return AXO_OK;
-}
-
-static axo_status f_child_stop(axo_ctx *ctx, void *state)
-{
-    (*(r_world **)state)->children_ended++;
-    return AXO_OK;
-}
-
-static const axo_class f_child =
-    AXO_CLASS(.name = "f child", .state_size = sizeof(r_world *), .construct = r_construct,
-              .receive = f_receive, .post_stop = f_child_stop);
-
-static axo_status f_pre_start(axo_ctx *ctx, void *state)
-{
-    axo_ref child;
-    axo_props props = AXO_PROPS(.cls = &f_child, .args = *(r_world **)state);
-    return axo_spawn(ctx, &props, &child);
-}
-
-static const axo_class f_class =
-    AXO_CLASS(.name = "f", .state_size = sizeof(r_world *), .construct = r_construct,
-              .pre_start = f_pre_start, .receive = f_receive, .pre_restart = f_pre_restart,
-              .post_stop = f_post_stop);
-
-/* Fails as `kind` and is answered; how many hooks have run, and which instance it is then. */
-static void f_fail(uint32_t kind, axo_directive answer, uint32_t hooks, uint32_t instance)
-{
-    r_world w;
-    axo_strategy strategy = AXO_STRATEGY(.decider = r_decide, .user = &w);
-    r_start(&w, &strategy);
-    w.kind = kind;
-    w.answer = answer;
-    axo_props props = AXO_PROPS(.cls = &f_class, .args = &w);
-    assert_int_equal(axo_system_spawn(w.system, &props, &w.failing), AXO_OK);
-    r_run(&w);
-    assert_int_equal(axo_system_send(w.system, w.failing, R_FAIL, NULL, 0), AXO_OK);
-    r_run(&w);
-    assert_int_equal(w.seen, kind);
-    assert_int_equal(w.code, 42);
-    assert_string_equal(w.text, "as 43");
-    assert_int_equal(w.post_stops, hooks);
-    assert_int_equal(w.pre_restarts, answer == AXO_RESTART ? hooks : 0);
-    bool ended = answer == AXO_STOP || instance > 1;
-    assert_int_equal(w.children_ended, ended);
-    assert_int_equal(r_stats(&w).restarts, instance - 1);
-    r_end(&w);
-}
-
-static void fail_as_kinds(void **unused)
-{
-    f_fail(AXO_FAILURE_ORDINARY, AXO_RESTART, 1, 2);
-    f_fail(AXO_FAILURE_FATAL, AXO_RESTART, 1, 2);
-    f_fail(AXO_FAILURE_ENDED, AXO_RESUME, 0, 1);
-    f_fail(AXO_FAILURE_KILLED, AXO_STOP, 1, 1);
-}
-
-static void fail_as_breaks(void **unused)
-{
-    static const uint32_t kinds[] = {AXO_FAILURE_CRASH, AXO_FAILURE_STUCK, AXO_FAILURE_INIT,
-                                     AXO_FAILURE_POST_RESTART};
-    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
-        f_fail(kinds[i], AXO_RESTART, 0, 2);
-        f_fail(kinds[i], AXO_RESUME, 0, 2);
-        f_fail(kinds[i], AXO_STOP, 0, 1);
+    uint32_t number = 0, last;
+    r_start(&w);
+    axo_system *s = w.node[0].system;
+    axo_ref old = r_far(&w, 0, 1, 0);
+    for (uint32_t i = 1; i < AXO_NODES_MAX; i++) {
+        axo_node node = {.incarnation = 1};
+        (void)snprintf(node.name, sizeof node.name, "n%u", i);
+        assert_int_equal(axo_remote_add(s, &node, &number), AXO_OK);
     }
-}
-
-static axo_status f_misuse(axo_ctx *ctx, void *state, const axo_message *message)
-{
-    r_world *w = *(r_world **)state;
-    w->status[0] = axo_fail_as(ctx, AXO_FAILURE_NONE, 1, "x");
-    w->status[1] = axo_fail_as(ctx, (axo_failure_kind)4, 1, "x");
-    w->status[2] = axo_fail_as(ctx, (axo_failure_kind)12, 1, "x");
-    w->status[3] = axo_fail_as(NULL, AXO_FAILURE_CRASH, 1, "x");
-    w->status[4] = axo_fail_as(ctx, AXO_FAILURE_CRASH, 1, "x");
-    return AXO_OK; /* so it has not failed */
-}
-
-static void fail_as_misused(void **unused)
-{
-    static const axo_class cls = AXO_CLASS(.state_size = sizeof(r_world *),
-                                           .construct = r_construct, .receive = f_misuse,
-                                           .post_stop = f_post_stop);
-    r_world w;
-    axo_ref ref;
-    r_start(&w, NULL);
-    axo_props props = AXO_PROPS(.cls = &cls, .args = &w);
-    assert_int_equal(axo_system_spawn(w.system, &props, &ref), AXO_OK);
-    assert_int_equal(axo_system_send(w.system, ref, 1, NULL, 0), AXO_OK);
+    last = number;
+    axo_node more = {.name = "more", .incarnation = 1};
+    axo_node most = {.name = "most", .incarnation = 1};
+    assert_int_equal(axo_remote_add(s, &more, &number), AXO_ELIMIT);
     r_run(&w);
-    for (int i = 0; i < 3; i++)
-        assert_int_equal(w.status[i], AXO_EINVAL);
-    assert_int_equal(w.status[3], AXO_ECONTEXT);
-    assert_int_equal(w.status[4], AXO_EFAILED);
-    assert_int_equal(r_stats(&w).failures, 0);
+    assert_int_equal(axo_remote_lose(s, w.node[0].peer[1]), AXO_OK);
+    assert_int_equal(axo_remote_lose(s, last), AXO_OK);
+    assert_int_equal(axo_remote_add(s, &more, &number), AXO_ELIMIT); /* it has not ended yet */
+    r_run(&w);
+    assert_int_equal(axo_remote_add(s, &more, &number), AXO_OK);
+    assert_int_equal(number, w.node[0].peer[1]);
+    assert_int_equal(axo_ref_node(old), number); /* and yet it is a stranger to it */
+    assert_int_equal(axo_remote_add(s, &most, &number), AXO_OK);
+    assert_int_equal(number, last);
     r_end(&w);
-    assert_int_equal(w.post_stops, 1);
+}
+
+/* ---- messages ---- */
+
+static void messages_are_carried(void **unused)
+{
+    r_world w;
+    r_start(&w);
+    r_actor *a = &w.actor[0][0], *b = &w.actor[1][0];
+    axo_ref far = r_far(&w, 0, 1, 0);
+    assert_int_equal(r_tell(&w, a, R_SEND, far), AXO_OK);
+    assert_int_equal(b->got, 1);
+    assert_string_equal(b->payload, "hello");
+    assert_int_equal(axo_ref_node(b->from), w.node[1].peer[0]);
+    assert_int_equal(r_tell(&w, b, R_SEND, b->from), AXO_OK); /* an answer */
+    assert_int_equal(a->got, 1);
+    assert_true(axo_ref_equal(a->from, far));
+    assert_int_equal(r_tell(&w, a, R_OWNED, far), AXO_OK);
+    assert_int_equal(a->freed, 1);
+    assert_int_equal(b->got, 2);
+    /* from outside, of each kind */
+    assert_int_equal(axo_system_send(w.node[0].system, far, R_TAG, "x", 2), AXO_OK);
+    assert_int_equal(axo_system_send(w.node[0].system, far, R_TAG, NULL, 0), AXO_OK);
+    assert_int_equal(axo_system_send_from(w.node[0].system, a->ref, far, R_TAG, "12345678", 8),
+                     AXO_OK);
+    assert_int_equal(axo_system_send_owned(w.node[0].system, far, R_TAG, a, 8, r_free, a), AXO_OK);
+    assert_int_equal(a->freed, 2);
+    r_run(&w);
+    assert_int_equal(b->got, 6);
+    assert_int_equal(w.node[0].letters + w.node[1].letters, 0);
+    r_end(&w);
+}
+
+/* What the carrier says is what the sender hears, and nothing is lost or freed by it. */
+static void carrier_refuses(void **unused)
+{
+    static const axo_status says[] = {AXO_EFULL, AXO_ENOMEM, AXO_ETOOBIG};
+    r_world w;
+    r_start(&w);
+    r_actor *a = &w.actor[0][0];
+    axo_system *s = w.node[0].system;
+    axo_ref far = r_far(&w, 0, 1, 0);
+    for (uint32_t i = 0; i < 3; i++) {
+        w.node[0].refuses = says[i];
+        assert_int_equal(r_tell(&w, a, R_SEND, far), says[i]);
+        assert_int_equal(r_tell(&w, a, R_OWNED, far), says[i]);
+        assert_int_equal(axo_system_send(s, far, R_TAG, "x", 2), says[i]);
+        assert_int_equal(axo_system_send_owned(s, far, R_TAG, a, 8, r_free, a), says[i]);
+    }
+    assert_int_equal(a->freed, 0);
+    assert_int_equal(w.node[0].letters, 0);
+    w.node[0].refuses = AXO_EINVAL; /* any other: nobody is reached */
+    assert_int_equal(r_tell(&w, a, R_SEND, far), AXO_EGONE);
+    assert_int_equal(axo_system_send_owned(s, far, R_TAG, a, 8, r_free, a), AXO_EGONE);
+    assert_int_equal(a->freed, 1);
+    assert_int_equal(w.node[0].letters, 2);
+    assert_int_equal(w.actor[1][0].got, 0);
+    r_end(&w);
+}
+
+/* What nobody has the reference of is offered, if there is a function for it, and nothing else. */
+static void strays_are_offered(void **unused)
+{
+    r_world w;
+    r_start(&w);
+    r_node *me = &w.node[0];
+    r_halt(me);
+    axo_remote remote = AXO_REMOTE(.stray = r_stray);
+    axo_options options = AXO_OPTIONS(.manual = AXO_MANUAL_ALL, .remote = &remote,
+                                      .remote_user = me, .on_dead_letter = r_letter,
+                                      .dead_letter_user = me);
+    assert_int_equal(axo_system_start(&options, &me->system), AXO_OK);
+    r_actor *a = &w.actor[0][0];
+    axo_props props = AXO_PROPS(.cls = &r_class, .args = a);
+    assert_int_equal(axo_system_spawn(me->system, &props, &a->ref), AXO_OK);
+    uint32_t number;
+    assert_int_equal(axo_remote_add(me->system, &w.node[1].is, &number), AXO_EINVAL);
+    axo_ref strange = w.actor[1][0].ref; /* as it is, of another system */
+    axo_ref far = {.bits = strange.bits | UINT64_C(3) << 56};
+    me->letters = 0;
+    me->strays_taken = true;
+    assert_int_equal(r_tell(&w, a, R_SEND, strange), AXO_OK);
+    assert_int_equal(r_tell(&w, a, R_SEND, far), AXO_OK);
+    assert_int_equal(r_tell(&w, a, R_OWNED, strange), AXO_OK);
+    assert_int_equal(axo_system_send(me->system, strange, R_TAG, "x", 2), AXO_OK);
+    assert_int_equal(axo_system_send_owned(me->system, strange, R_TAG, a, 8, r_free, a), AXO_OK);
+    assert_int_equal(axo_system_send_owned(me->system, far, R_TAG, a, 8, r_free, a), AXO_OK);
+    assert_int_equal(a->freed, 3);
+    assert_int_equal(me->strays, 6);
+    assert_int_equal(r_tell(&w, a, R_POISON, strange), AXO_EGONE); /* the library's own */
+    assert_int_equal(me->strays, 6);
+    assert_int_equal(me->letters, 1);
+    me->strays_taken = false;
+    assert_int_equal(r_tell(&w, a, R_SEND, strange), AXO_EGONE);
+    assert_int_equal(axo_system_send(me->system, strange, R_TAG, "x", 2), AXO_EGONE);
+    assert_int_equal(me->letters, 3);
+    assert_int_equal(r_tell(&w, a, R_SEND, a->ref), AXO_OK);
+    assert_int_equal(me->strays, 8);
+    r_end(&w);
+}
+
+static void periodic_messages_go_on(void **unused)
+{
+    r_world w;
+    r_start(&w);
+    r_actor *b = &w.actor[1][0];
+    assert_int_equal(r_tell(&w, &w.actor[0][0], R_EVERY, r_far(&w, 0, 1, 0)), AXO_OK);
+    for (uint32_t i = 0; i < 1000000 && b->got < 3; i++)
+        r_run(&w);
+    assert_true(b->got >= 3);
+    w.node[0].refuses = AXO_EFULL; /* a timer's message has no sender to tell */
+    for (uint32_t i = 0; i < 1000000 && w.node[0].overflows < 2; i++)
+        r_run(&w);
+    assert_true(w.node[0].overflows >= 2);
+    r_end(&w);
+}
+
+static void ends_are_carried(void **unused)
+{
+    static const uint32_t how[] = {R_STOP, R_POISON, R_KILL};
+    r_world w;
+    r_start(&w);
+    for (uint32_t i = 0; i < 3; i++) {
+        r_actor *a = &w.actor[0][i];
+        axo_ref far = r_far(&w, 0, 1, i);
+        assert_int_equal(r_tell(&w, a, R_WATCH, far), AXO_OK);
+        assert_int_equal(r_tell(&w, a, how[i], far), AXO_OK);
+        assert_int_equal(a->ends, 1);
+        assert_int_equal(a->lost, 0);
+        assert_int_equal(a->known, 1);
+        assert_true(axo_ref_equal(a->ended, far));
+    }
+    assert_int_equal(axo_system_stop_actor(w.node[0].system, r_far(&w, 0, 1, 3)), AXO_OK);
+    assert_int_equal(axo_system_fail(w.node[0].system, r_far(&w, 0, 1, 3), AXO_FAILURE_ORDINARY, 1),
+                     AXO_EGONE); /* a failure is injected at home */
+    r_end(&w);
+}
+
+/* What another node must not do. */
+static void misuse(void **unused)
+{
+    r_world w;
+    r_start(&w);
+    axo_system *s = w.node[0].system;
+    uint32_t number = w.node[0].peer[1];
+    axo_ref here = w.actor[0][0].ref, far = r_far(&w, 0, 1, 0);
+    axo_remote_message m = AXO_REMOTE_MESSAGE(.to = here, .tag = AXO_TAG_SERVICES);
+    assert_int_equal(axo_remote_deliver(s, number, &m), AXO_EINVAL);
+    m.tag = AXO_TERMINATED;
+    assert_int_equal(axo_remote_deliver(s, number, &m), AXO_EINVAL);
+    m.tag = R_TAG;
+    m.payload_size = 1;
+    assert_int_equal(axo_remote_deliver(s, number, &m), AXO_EINVAL);
+    m.payload = "x";
+    m.payload_size = AXO_PAYLOAD_MAX + 1;
+    assert_int_equal(axo_remote_deliver(s, number, &m), AXO_ETOOBIG);
+    m.payload_size = 1;
+    m.to = far; /* no way through this node to another */
+    assert_int_equal(axo_remote_deliver(s, number, &m), AXO_EINVAL);
+    m.to = axo_ref_none();
+    assert_int_equal(axo_remote_deliver(s, number, &m), AXO_EINVAL);
+    m.size = 0;
+    assert_int_equal(axo_remote_deliver(s, number, &m), AXO_EINVAL);
+    m = (axo_remote_message)AXO_REMOTE_MESSAGE(.to = here, .tag = R_TAG);
+    assert_int_equal(axo_remote_deliver(s, 99, &m), AXO_EINVAL);
+    assert_int_equal(axo_remote_watch(s, number, far), AXO_EINVAL);
+    assert_int_equal(axo_remote_stop(s, number, far), AXO_EINVAL);
+    axo_terminated end = {.actor = here};
+    assert_int_equal(axo_remote_terminated(s, number, &end), AXO_EINVAL);
+    assert_int_equal(axo_remote_terminated(s, number, NULL), AXO_EINVAL);
+    assert_int_equal(axo_system_stop_actor(s, here), AXO_OK);
+    r_run(&w);
+    assert_int_equal(axo_remote_deliver(s, number, &m), AXO_OK); /* it has gone: a dead letter */
+    assert_int_equal(w.node[0].letters, 1);
+    r_end(&w);
+}
+
+static axo_status r_boots(const axo_remote *remote, void *user)
+{
+    axo_options options = AXO_OPTIONS(.manual = AXO_MANUAL_ALL, .remote = remote,
+                                      .remote_user = user);
+    axo_system *system;
+    return axo_system_start(&options, &system);
+}
+
+static void options_are_checked(void **unused)
+{
+    r_world w;
+    uint32_t number;
+    r_start(&w);
+    assert_int_equal(r_boots(NULL, &w), AXO_EINVAL);
+    axo_remote remote = r_table(&w.node[0]);
+    remote.send = NULL;
+    assert_int_equal(r_boots(&remote, &w), AXO_EINVAL);
+    remote = r_table(&w.node[0]);
+    remote.here.incarnation = 0;
+    assert_int_equal(r_boots(&remote, &w), AXO_EINVAL);
+    remote = r_table(&w.node[0]);
+    remote.here.name[0] = 0;
+    assert_int_equal(r_boots(&remote, &w), AXO_ENAME);
+    remote = r_table(&w.node[0]);
+    remote.size = 0;
+    assert_int_equal(r_boots(&remote, &w), AXO_EINVAL);
+    r_end(&w);
+    axo_options options = AXO_OPTIONS(.manual = AXO_MANUAL_ALL); /* alone */
+    axo_system *alone;
+    assert_int_equal(axo_system_start(&options, &alone), AXO_OK);
+    assert_int_equal(axo_remote_add(alone, &w.node[1].is, &number), AXO_EINVAL);
+    assert_true(axo_ref_is_none(axo_remote_enter(alone, &w.node[1].is, 5)));
+    axo_ref far = {.bits = UINT64_C(1) << 56 | 5};
+    assert_int_equal(axo_system_send(alone, far, R_TAG, NULL, 0), AXO_EGONE);
+    assert_int_equal(axo_system_stop_actor(alone, far), AXO_EGONE);
+    assert_int_equal(axo_system_stop(alone, -1, NULL, 0, NULL), AXO_OK);
+    assert_int_equal(axo_system_destroy(alone), AXO_OK);
 }
 
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(remote_takes),
-        cmocka_unit_test(remote_sees_the_message),
-        cmocka_unit_test(remote_refuses),
-        cmocka_unit_test(remote_is_not_asked_of_the_living),
-        cmocka_unit_test(fail_as_kinds),
-        cmocka_unit_test(fail_as_breaks),
-        cmocka_unit_test(fail_as_misused),
+        cmocka_unit_test(ref_travels),
+        cmocka_unit_test(nodes_are_known),
+        cmocka_unit_test(numbers_come_again),
+        cmocka_unit_test(messages_are_carried),
+        cmocka_unit_test(carrier_refuses),
+        cmocka_unit_test(strays_are_offered),
+        cmocka_unit_test(periodic_messages_go_on),
+        cmocka_unit_test(ends_are_carried),
+        cmocka_unit_test(misuse),
+        cmocka_unit_test(options_are_checked),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -29,7 +29,7 @@ static void PH_05(kit *k)
 }
 
 /* Its "stopped" is existence_known 1, for each way to end and for a watch that meets the stop; its
- * "not found" is 0. With one process no address can be lost. */
+ * "not found" is 0. Its "address terminated" is in dw_remote_test.c. */
 static void PH_04(void **state)
 {
     static const char *const labels[] = {"stopped", "itself", "pill", "killed", "failed", "child"};

@@ -29,6 +29,7 @@ typedef struct every {
     axo_ref ref;
     axo_timer timer;
     axo_props props;
+    axo_node node;
     axo_owned owned;
     axo_draft *draft;
     uint32_t id;
@@ -97,6 +98,20 @@ static const axo_class every_class = AXO_CLASS(.name = "every", .receive = every
     X(axo_group_free, STATUS, axo_group_free(w->grouped != NULL ? w->grouped : w->group))          \
     X(axo_system_quiesce, STATUS, axo_system_quiesce(w->system, 1000000000))                       \
     X(axo_system_visit, STATUS, axo_system_visit(w->system, every_seen, w))                        \
+    X(axo_remote_add, STATUS, axo_remote_add(w->system, &w->node, &w->count))                      \
+    X(axo_remote_node, STATUS, axo_remote_node(w->system, 1, &w->node))                            \
+    X(axo_remote_leave, STATUS, axo_remote_leave(w->system, w->mute, &w->node, &w->turns))         \
+    X(axo_remote_enter, NONE, axo_remote_enter(w->system, &w->node, 1))                            \
+    X(axo_remote_deliver, STATUS,                                                                  \
+      axo_remote_deliver(w->system, 1, &(axo_remote_message)AXO_REMOTE_MESSAGE(.to = w->mute)))    \
+    X(axo_remote_poison, STATUS, axo_remote_poison(w->system, 1, w->mute, w->mute))                \
+    X(axo_remote_kill, STATUS, axo_remote_kill(w->system, 1, w->mute, w->mute))                    \
+    X(axo_remote_stop, STATUS, axo_remote_stop(w->system, 1, w->mute))                             \
+    X(axo_remote_watch, STATUS, axo_remote_watch(w->system, 1, w->mute))                           \
+    X(axo_remote_unwatch, STATUS, axo_remote_unwatch(w->system, 1, w->mute))                       \
+    X(axo_remote_terminated, STATUS,                                                               \
+      axo_remote_terminated(w->system, 1, &(axo_terminated){.actor = w->mute}))                    \
+    X(axo_remote_lose, STATUS, axo_remote_lose(w->system, 1))                                      \
     X(axo_system_spawn, STATUS, axo_system_spawn(w->system, &w->props, &w->ref))                   \
     X(axo_system_spawn_or_get, STATUS,                                                             \
       axo_system_spawn_or_get(w->system, &w->props, &w->ref, &w->created))                         \
@@ -352,9 +367,10 @@ static const axo_class every_class = AXO_CLASS(.name = "every", .receive = every
     X(axo_decide_default) X(axo_decide_escalate) X(axo_decide_restart) X(axo_decide_stop)          \
     X(axo_doing_name) X(axo_event_name) X(axo_machine_current) X(axo_machine_name)                 \
     X(axo_listener_props)                                                                          \
-    X(axo_name_check) X(axo_ref_index) X(axo_router_props) X(axo_status_name) X(axo_status_text)   \
-    X(axo_system_start) X(axo_testkit_start) X(axo_verdict_text) X(axo_version) X(axo_throw)       \
-    X(axo_throw_fatal) X(axo_traceparent_parse) X(axo_traceparent_format) X(axo_must_alloc)
+    X(axo_name_check) X(axo_ref_index) X(axo_ref_node) X(axo_router_props) X(axo_status_name)      \
+    X(axo_status_text) X(axo_system_start) X(axo_testkit_start) X(axo_verdict_text) X(axo_version) \
+    X(axo_throw) X(axo_throw_fatal) X(axo_traceparent_parse) X(axo_traceparent_format)             \
+    X(axo_must_alloc)
 
 /* ---- as functions -------------------------------------------------------------------------- */
 

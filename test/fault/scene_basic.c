@@ -41,6 +41,14 @@ static const axo_options basic_rich_options =
 
 static const axo_options basic_contain_options = AXO_OPTIONS(.contain = 1, .crashes_max = 9);
 
+static axo_status basic_stray(void *user, axo_ref to, const axo_message *message)
+{
+    return AXO_EGONE;
+}
+
+static const axo_remote basic_remote = AXO_REMOTE(.stray = basic_stray);
+static const axo_options basic_remote_options = AXO_OPTIONS(.remote = &basic_remote);
+
 /* ---- spawn ---------------------------------------------------------------------------------- */
 
 static void basic_spawn_outside(world *w)
@@ -362,6 +370,8 @@ const scene scenes_basic[] = {
     {.name = "start with options", .run = basic_start, .bare = 1, .options = &basic_rich_options},
     {.name = "start that contains crashes", .run = basic_start, .bare = 1,
      .options = &basic_contain_options},
+    {.name = "start with a carrier", .run = basic_start, .bare = 1,
+     .options = &basic_remote_options},
     {.name = "start with threads", .run = basic_start, .bare = 1, .workers = 2},
     {.name = "spawn from outside", .run = basic_spawn_outside},
     {.name = "spawn many", .run = basic_spawn_many},

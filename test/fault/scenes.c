@@ -10,4 +10,4 @@ const axo_class plain_class = AXO_CLASS(.name = "plain", .receive = plain_receiv
 
 const scene *const world_scenes[] = {scenes_basic,  scenes_actor,  scenes_service,
                                      scenes_router, scenes_thread, scenes_zone,
-                                     scenes_hook,   scenes_memory, NULL};
+                                     scenes_hook,   scenes_memory, scenes_remote, NULL};

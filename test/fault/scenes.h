@@ -12,6 +12,7 @@ extern const scene scenes_thread[];
 extern const scene scenes_zone[];
 extern const scene scenes_hook[];
 extern const scene scenes_memory[];
+extern const scene scenes_remote[];
 
 /* An actor that takes whatever comes; its arguments may be anything. */
 extern const axo_class plain_class;

@@ -25,6 +25,15 @@ $B/test/schedules/sim/simsupport.a: $(patsubst %.c,$B/obj/%.o,$(filter-out %/tre
 $B/test/schedules/sim/tree_sim: $B/test/schedules/sim/simsupport.a
 $B/test/schedules/sim/tree_sim: LDFLAGS += $(SIM_WRAPPED:%=-Wl,--wrap=%)
 
+# ---- remote: systems that know each other as nodes, and what carries messages between them.
+#
+#   make remote-sim SEEDS=20000      so many seeds, from SEED on
+#   make remote-sim SEEDS=1 SEED=7   one of them again
+.PHONY: remote-sim
+remote-sim:
+	+$Q$(in_tests) $(BUILD)/$(or $(VARIANT),debug)/test/schedules/remote/remote_sim
+	$Q$(BUILD)/$(or $(VARIANT),debug)/test/schedules/remote/remote_sim --seeds $(or $(SEEDS),2000) $(or $(SEED),1)
+
 # ---- fiber: level 2 of the simulator: scenes whose threads are fibers, in many schedules.
 #
 #   make fiber SCHEDULES=100000      all scenes, all strategies; SCENARIO=name STRATEGY=pct:3 SEED=n

@@ -44,6 +44,7 @@
  *   fails                    code, before it fails in receive
  *   pong value               value of the answer to a ping or a get
  *   term                     who terminated     known       its existence_known, beside term
+ *   lost                     who, if it is its node that was lost, beside term
  *   stash                    an unknown tag     barrier     the kit's own
  *   dl                       tag of a dead letter to this actor (recorded for the recipient)
  *   dlFrom                   its sender, if there is one, after dl

@@ -231,6 +231,8 @@ axo_status kit_receive(axo_ctx *ctx, void *state, const axo_message *message)
     if (message->tag == AXO_TERMINATED) {
         kit_mark(self, "term", (int64_t)AXO_PAYLOAD(message, axo_terminated)->actor.bits);
         kit_mark(self, "known", AXO_PAYLOAD(message, axo_terminated)->existence_known);
+        if (AXO_PAYLOAD(message, axo_terminated)->address_terminated != 0)
+            kit_mark(self, "lost", (int64_t)AXO_PAYLOAD(message, axo_terminated)->actor.bits);
         return self->script->term_unhandled ? AXO_UNHANDLED : AXO_OK;
     }
     if (message->tag != KIT_BARRIER) {

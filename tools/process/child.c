@@ -140,20 +140,20 @@ static uint64_t child_sender(axo_ref sender)
     return axo_system_path(child.system, sender, path, sizeof path) == AXO_EGONE ? sender.bits : 0;
 }
 
-static bool child_remote(void *user, axo_ref to, const axo_message *message)
+static axo_status child_stray(void *user, axo_ref to, const axo_message *message)
 {
     const bool unknown =
         message->size == 0 && message->payload != NULL && message->payload != child.given;
     (void)user;
     if (child.map.share == NULL || unknown || message->tag >= AXO_TAG_SERVICES ||
         message->size > process_ring_max(child.map.ring_bytes))
-        return false;
+        return AXO_EGONE;
     process_record record = {.kind = PROCESS_SEND, .size = message->size, .to = to.bits,
                              .from = child_sender(message->sender), .tag = message->tag,
                              .flags = axo_ref_is_none(message->sender)};
     child_write(&record, message->payload);
     child_wake_host();
-    return true;
+    return AXO_OK;
 }
 
 /* Lines that the host would not write by itself. */
@@ -324,7 +324,8 @@ static const axo_class *child_find(const char *name)
 void process_child_prepare(const axo_class *const *classes, uint32_t count)
 {
     static const axo_strategy decides = AXO_STRATEGY(.decider = child_decides);
-    axo_options options = AXO_OPTIONS(.manual = AXO_MANUAL_ALL, .remote = child_remote,
+    static const axo_remote remote = AXO_REMOTE(.stray = child_stray);
+    axo_options options = AXO_OPTIONS(.manual = AXO_MANUAL_ALL, .remote = &remote,
                                       .log_record = child_line, .user_strategy = &decides,
                                       .failure_log = UINT32_MAX, .no_dead_letter_log = 1);
     child.classes = classes;

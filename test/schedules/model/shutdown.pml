@@ -56,7 +56,7 @@
  * stamp super/stop.c:axo__stop_finish de70b6a26d98
  * stamp system/boot.c:axo__boot_destroy 515ba2e9f28f
  * stamp system/boot.c:boot_expire 483b6af7e528
- * stamp system/boot.c:boot_pass_doors 7bd0df5ab8ac
+ * stamp system/boot.c:boot_pass_doors ffe7d70ed459
  * stamp system/ending.c:axo__ending_run 71da0e453dae
  * stamp system/guardian.c:axo__guardian_spawn 87a42e9f4a60
  * stamp system/pools.c:axo__pools_sum 3385c0136817

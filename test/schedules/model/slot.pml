@@ -58,7 +58,7 @@
  * stamp super/spawn.c:axo__spawn_make 75045f1d3ed6
  * stamp super/stop.c:axo__stop_finish de70b6a26d98
  * stamp system/boot.c:boot_expire 483b6af7e528
- * stamp system/boot.c:boot_pass_doors 7bd0df5ab8ac
+ * stamp system/boot.c:boot_pass_doors ffe7d70ed459
  */
 #ifndef WORKERS
 #define WORKERS 2

@@ -26,7 +26,7 @@
  * stamp sched/scheduled.c:scheduled_end 545846dbf772
  * stamp sched/scheduled.c:scheduled_find 7b0c633e3403
  * stamp sched/scheduled.c:scheduled_finish c2fbfc929809
- * stamp sched/scheduled.c:scheduled_fire 740cc94c7641
+ * stamp sched/scheduled.c:scheduled_fire ca1be286b8b9
  * stamp sched/scheduled.c:scheduled_release dc203e246987
  * stamp sched/scheduled.c:scheduled_take 4070096b24f3
  * stamp sched/scheduled.c:scheduled_waits ebb5dec0f652
