@@ -131,9 +131,11 @@ static inline axo__cold *axo__cell_cold(const axo__cell *cell)
     return (axo__cold *)((uintptr_t)cell + offsetof(axo__shelf, cold) - shorter);
 }
 
+/* The load [C1] pairs with the store that gives the actor another class. The class is there until
+ * the caller's grace period or door ends, and for the runner until it stores another one. */
 static inline const axo_class *axo__cell_class(const axo__cell *cell)
 {
-    return axo__cell_cold(cell)->cls;
+    return axo__aptr_load_acquire(&axo__cell_cold(cell)->cls); /* [C1] */
 }
 
 static inline axo__slot_link axo__cell_link(const axo__cell *cell)

@@ -70,6 +70,10 @@ bool axo__trap_is_user(const axo__worker *worker);
  * aside. */
 bool axo__trap_is_guarded(const axo__worker *worker);
 
+/* An address in the module of the callback that runs: the class's, or the migrate's. For signal
+ * handlers. */
+void axo__trap_own(const axo__worker *worker, const axo_class *cls, const void **own);
+
 /* What a signal is called. For signal handlers. */
 const char *axo__trap_name(int number);
 

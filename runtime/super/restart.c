@@ -19,6 +19,7 @@
 #include "super/children.h"
 #include "super/fail.h"
 #include "super/instance.h"
+#include "super/replace.h"
 #include "super/stash.h"
 #include "super/sweep.h"
 #include "super/watch.h"
@@ -299,8 +300,10 @@ void axo__restart_go_on(axo__worker *worker, axo__cell *cell)
             return;
         axo__cause cause = family->restart_cause;
         memset(&family->restart_cause, 0, sizeof cause);
+        axo__replace_between(worker, cell);
         restart_finish(worker, cell, &cause, family->restart_own != 0);
     } else if (cell->phase == AXO__PHASE_CREATING && axo__cell_child_count(cell) == 0) {
+        axo__replace_between(worker, cell);
         restart_finish_create(worker, cell, axo__cell_own_family(cell)->restart_own != 0);
     }
 }

@@ -8,7 +8,7 @@
 #include "sched/host.h"
 #include "sched/lent.h"
 #include "system/pools.h"
-#include "system/system.h"
+#include "system/quiet.h"
 
 /* Between two looks; twice as long each time, up to the second. */
 #define QUIET_LOOK_NS INT64_C(20000)
@@ -32,13 +32,15 @@ static bool quiet_help(axo_system *system)
     return turns > 0;
 }
 
-static axo_status quiet_wait(axo_system *system, axo__os_latch *never, int64_t deadline)
+static axo_status quiet_wait(axo_system *system, axo__quiet_look look, axo__os_latch *never,
+                             int64_t deadline)
 {
     int64_t pause = QUIET_LOOK_NS;
     for (;;) {
         bool helped = quiet_help(system);
-        if (axo__pools_look(system))
-            return AXO_OK;
+        axo_status status = look(system);
+        if (status != AXO_ETIMEDOUT)
+            return status;
         int64_t now = axo__os_now();
         if (now >= deadline)
             return AXO_ETIMEDOUT;
@@ -52,23 +54,32 @@ static axo_status quiet_wait(axo_system *system, axo__os_latch *never, int64_t d
     }
 }
 
-axo_status axo_system_quiesce(axo_system *system, int64_t timeout_ns)
+axo_status axo__quiet_until(axo_system *system, axo__quiet_look look, int64_t timeout_ns)
 {
     axo__os_latch never;
+    axo_status status = look(system);
+    if (status != AXO_ETIMEDOUT || timeout_ns == 0)
+        return status;
+    int64_t deadline = timeout_ns < 0 ? AXO__NEVER : axo__clock_add(axo__os_now(), timeout_ns);
+    if (!axo__os_latch_init(&never))
+        return AXO_ETHREAD;
+    status = quiet_wait(system, look, &never, deadline);
+    axo__os_latch_fini(&never);
+    return status;
+}
+
+static axo_status quiet_look(axo_system *system)
+{
+    return axo__pools_look(system) ? AXO_OK : AXO_ETIMEDOUT;
+}
+
+axo_status axo_system_quiesce(axo_system *system, int64_t timeout_ns)
+{
     axo_status status = axo__system_check(system);
     if (status != AXO_OK)
         return status;
     /* The callback, or the call in whose door an observer is, would wait for itself. */
     if (axo__self != NULL || axo__away != NULL || axo__aside != 0)
         return AXO_ECONTEXT;
-    if (axo__pools_look(system))
-        return AXO_OK;
-    if (timeout_ns == 0)
-        return AXO_ETIMEDOUT;
-    int64_t deadline = timeout_ns < 0 ? AXO__NEVER : axo__clock_add(axo__os_now(), timeout_ns);
-    if (!axo__os_latch_init(&never))
-        return AXO_ETHREAD;
-    status = quiet_wait(system, &never, deadline);
-    axo__os_latch_fini(&never);
-    return status;
+    return axo__quiet_until(system, quiet_look, timeout_ns);
 }

@@ -24,6 +24,9 @@ axo_status axo__struct_room(const void *to, size_t size, size_t *room);
 /* Copies props, and checks them and the structs that they point at. */
 axo_status axo__props_read(const axo_props *from, axo_props *to);
 
+/* Checks a class. */
+axo_status axo__class_check(const axo_class *cls);
+
 /* A class's `on_crash`, with its watchdog above it: one comparison for both. */
 static inline uint64_t axo__class_crash(const axo_class *cls)
 {

@@ -74,6 +74,10 @@ static inline void every_nothing(void *arg)
 }
 
 static const axo_class every_class = AXO_CLASS(.name = "every", .receive = every_receive);
+static const axo_class every_old = AXO_CLASS(.name = "old", .receive = every_receive);
+static const axo_class every_new = AXO_CLASS(.name = "new", .receive = every_receive);
+static const axo_replacement every_replacement =
+    AXO_REPLACEMENT(.from = &every_old, .to = &every_new);
 
 /* ---- the rows: name, form, call; the forms are the macros EVERY_FORM below ------------------- */
 
@@ -97,6 +101,8 @@ static const axo_class every_class = AXO_CLASS(.name = "every", .receive = every
     X(axo_group_free, STATUS, axo_group_free(w->grouped != NULL ? w->grouped : w->group))          \
     X(axo_system_quiesce, STATUS, axo_system_quiesce(w->system, 1000000000))                       \
     X(axo_system_visit, STATUS, axo_system_visit(w->system, every_seen, w))                        \
+    X(axo_class_replace, STATUS,                                                                   \
+      axo_class_replace(w->system, &every_replacement, 1000000000))                                \
     X(axo_system_spawn, STATUS, axo_system_spawn(w->system, &w->props, &w->ref))                   \
     X(axo_system_spawn_or_get, STATUS,                                                             \
       axo_system_spawn_or_get(w->system, &w->props, &w->ref, &w->created))                         \
