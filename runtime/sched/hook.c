@@ -15,7 +15,7 @@ static inline __attribute__((always_inline)) axo_status
 hook_call(axo__cell *cell, uint32_t site, const axo_failure *failure, const axo__message *message)
 {
     axo_ctx *ctx = (axo_ctx *)cell;
-    const axo_class *cls = axo__cell_class(cell);
+    const axo_class *cls = axo__cell_own_class(cell);
     void *state = cell->state_block;
     switch (site) {
     case AXO_SITE_CONSTRUCT:

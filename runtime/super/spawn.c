@@ -80,12 +80,12 @@ static size_t spawn_bytes(size_t state_size, size_t units)
 
 static size_t spawn_state_room(const axo__cell *cell)
 {
-    return spawn_room(axo__cell_class(cell)->state_size, cell->args_units);
+    return spawn_room(axo__cell_own_class(cell)->state_size, cell->args_units);
 }
 
 static size_t spawn_block_size(const axo__cell *cell)
 {
-    return spawn_bytes(axo__cell_class(cell)->state_size, cell->args_units);
+    return spawn_bytes(axo__cell_own_class(cell)->state_size, cell->args_units);
 }
 
 size_t axo__spawn_state_bytes(const axo__cell *cell)
