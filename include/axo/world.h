@@ -1,6 +1,6 @@
 /* world.h - all that a system has in it: shown while it stands still, so that a program saves its
- * world and makes it again from what it has saved (test/example/saved_game.c); and given the code of
- * another plugin while it runs (test/example/plugin.c).
+ * world and makes it again from what it has saved (test/example/saved_game.c); and given other code
+ * while it runs, so that a plugin can be unloaded (test/example/plugin.c).
  *
  *     static void save(void *user, const axo_visited *it)
  *     {
@@ -65,7 +65,7 @@ typedef struct axo_replacement {
     size_t size;           /* sizeof(axo_replacement), set by AXO_REPLACEMENT */
     const axo_class *from; /* not NULL */
     const axo_class *to;   /* not NULL; another */
-    axo_migrate_fn migrate; /* NULL: the state stays as it is, where it is; it has one size in both */
+    axo_migrate_fn migrate; /* NULL: the state stays as it is, where it is, of one size */
     void *user;            /* for migrate */
 } axo_replacement;
 #define AXO_REPLACEMENT(...) AXO_INIT(axo_replacement, __VA_ARGS__)

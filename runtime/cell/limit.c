@@ -48,7 +48,7 @@ void axo__limit_hold(axo__limit *limit)
 }
 
 /* As at a look that finds the limit near. */
-void axo__limit_release(axo__limit *limit)
+void axo__limit_unhold(axo__limit *limit)
 {
     axo__os_mutex_lock(&limit->mutex);
     bool near = limit->living(limit->user) + UINT64_C(2) * limit->margin > limit->most;

@@ -58,9 +58,9 @@ void axo__limit_fini(axo__limit *limit);
 /* A local has come for cells; `slots` cells have been made so far. */
 void axo__limit_look(axo__limit *limit, uint32_t slots);
 
-/* Every birth takes the long way from the caller's next grace period on, until release. */
+/* Every birth takes the long way from the caller's next grace period on, until unhold. */
 void axo__limit_hold(axo__limit *limit);
-void axo__limit_release(axo__limit *limit);
+void axo__limit_unhold(axo__limit *limit);
 
 /* Admits a birth that its local has counted already, while `tight` is 1; false: the birth is one
  * too many, and not counted any more. */

@@ -21,6 +21,7 @@
  *   [T3] store release, self         a newborn's fields, or the end of a life; pairs with [T4]
  *   [T4] load acquire, self          a thread that finds its reference finds the newborn's fields
  *                                    written
+ *   [C1] as in cell/replacing.h
  */
 #ifndef AXO__CELL_TABLE_H
 #define AXO__CELL_TABLE_H

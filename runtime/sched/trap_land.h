@@ -1,5 +1,8 @@
 /* trap_land.h - what the handlers of crashes and the landing behind them share: a worker's record
  * of its crash, the tests that need no look at the stack, and the landing.
+ *
+ * Orders
+ *   [C2] as in cell/replacing.h
  */
 #ifndef AXO__SCHED_TRAP_LAND_H
 #define AXO__SCHED_TRAP_LAND_H

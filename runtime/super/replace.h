@@ -1,4 +1,8 @@
-/* replace.h - an actor's part of the replacement of its class: cell/replacing.h. */
+/* replace.h - an actor's part of the replacement of its class.
+ *
+ * Orders
+ *   [C1] [C2] as in cell/replacing.h
+ */
 #ifndef AXO__SUPER_REPLACE_H
 #define AXO__SUPER_REPLACE_H
 

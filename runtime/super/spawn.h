@@ -1,7 +1,11 @@
 /* spawn.h - the birth of an actor: what its cell takes.
  *
  * The cell, the state and the records that a failure will need are taken here, where the
- * spawning actor can be told AXO_ENOMEM: failing, restarting and ending take no memory (D10). */
+ * spawning actor can be told AXO_ENOMEM: failing, restarting and ending take no memory (D10).
+ *
+ * Orders
+ *   [C1] [C2] as in cell/replacing.h
+ */
 #ifndef AXO__SUPER_SPAWN_H
 #define AXO__SUPER_SPAWN_H
 

@@ -10,6 +10,7 @@
 #include "sched/send.h"
 #include "system/options.h"
 #include "system/quiet.h"
+#include "system/system.h"
 
 /* Slots that the walk looks at in one door. */
 #define REPLACE_SLOTS 64u
@@ -106,7 +107,7 @@ static void replace_end(axo_system *system, axo__replacing *what)
 {
     axo__core *core = &system->core;
     axo__aptr_store_release(&core->replacing, NULL); /* [C2] */
-    axo__limit_release(&core->limit);
+    axo__limit_unhold(&core->limit);
     axo__grace_retire_block(&core->grace, &what->block);
 }
 

@@ -21,6 +21,7 @@
  *                              to the next
  *   [W1] as in sched/wake.h
  *   [W5] as in sched/pool.h
+ *   [C1] [C2] as in cell/replacing.h
  *   [T2] as in cell/table.h
  *   [T4] as in cell/table.h
  */

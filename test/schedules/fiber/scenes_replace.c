@@ -11,6 +11,7 @@ typedef struct replaced {
     uint32_t more[8]; /* of the new one: not 0 */
 } replaced;
 
+static char old_name[4];
 static axo_class old_class;
 static const axo_class *wanted; /* that a parent spawns: the new one before the call begins */
 static bool gone;
@@ -93,10 +94,14 @@ static void replaced_call(void *arg)
 {
     const axo_replacement what =
         AXO_REPLACEMENT(.from = &old_class, .to = &new_class, .migrate = new_migrate);
+    axo_status status;
     wanted = &new_class;
-    CHECK(axo_class_replace(at.system, &what, -1) == AXO_OK);
+    while ((status = axo_class_replace(at.system, &what, 0)) == AXO_ETIMEDOUT)
+        axo__sim_relax();
+    CHECK(status == AXO_OK);
     gone = true;
     memset(&old_class, 0xa5, sizeof old_class);
+    memset(old_name, 'x', 3);
 }
 
 static void replaced_send(void *arg)
@@ -111,17 +116,40 @@ static void replaced_parent(void *arg)
     CHECK(stage_send(parent, *(const uint32_t *)arg) == AXO_OK);
 }
 
+/* A line of the log names the class of one that has failed; a dead letter's names none. It takes
+ * its time: the class stays until then. */
+static void replaced_log(void *user, const axo_log_record *record)
+{
+    const char *name = record->class_name;
+    for (uint32_t i = 0; i < 8 && at.going && name == old_name; i++)
+        axo__sim_relax();
+    CHECK(name[0] == 0 || strcmp(name, "old") == 0 || strcmp(name, "new") == 0);
+    CHECK(!gone || name != old_name);
+}
+
+/* A decider of the program's is asked in the parent's turn. */
+static axo_directive replaced_decide(axo_ctx *ctx, void *state, const axo_failure *failure,
+                                     void *user)
+{
+    return AXO_RESTART;
+}
+
+static const axo_strategy replaced_strategy = AXO_STRATEGY(.decider = replaced_decide);
+
 /* A parent and a child of the old class. */
 static void replaced_begin(void)
 {
-    const axo_class fresh = AXO_CLASS(.name = "old", .state_size = offsetof(replaced, more[1]),
+    const axo_class fresh = AXO_CLASS(.name = old_name, .state_size = offsetof(replaced, more[1]),
                                       .construct = old_construct, .receive = old_receive,
                                       .post_stop = old_stop);
     old_class = fresh;
     wanted = &old_class;
     gone = false;
-    stage_boot(2);
-    parent = stage_spawn(&old_class, NULL);
+    memcpy(old_name, "old", 4);
+    stage_boot_with((axo_options)AXO_OPTIONS(.workers = 2, .log_record = replaced_log));
+    const axo_props props = AXO_PROPS(.cls = &old_class, .strategy = &replaced_strategy);
+    CHECK(axo_system_spawn(at.system, &props, &parent) == AXO_OK);
+    axo__sim_settle(-1);
     CHECK(stage_send(parent, BEAR) == AXO_OK);
     axo__sim_settle(-1);
     child = born;
