@@ -4,7 +4,9 @@
 
 #include <axo/world.h>
 
-enum { WORK = 1, BEAR, STOP, FALL, BREAK };
+#include "base/config.h"
+
+enum { WORK = 1, BEAR, FALL, BREAK };
 
 typedef struct replaced {
     uint32_t version;
@@ -30,8 +32,6 @@ static axo_status replaced_receive(axo_ctx *ctx, uint32_t version, const replace
     switch (message->tag) {
     case BEAR:
         return axo_spawn(ctx, &props, &born);
-    case STOP:
-        return axo_stop_self(ctx);
     case FALL:
         return axo_fail(ctx, 1, "it falls");
     case BREAK:
@@ -111,6 +111,18 @@ static void replaced_send(void *arg)
     CHECK(status == AXO_OK || status == AXO_EGONE);
 }
 
+/* Its parent may hear of the failure when it has ended; and it may have more messages to bury than
+ * a turn does. */
+static void replaced_fall_and_end(void *arg)
+{
+    axo_status status = stage_send(child, FALL);
+    for (uint32_t i = 0; i < AXO__PORTION + 1 && status == AXO_OK; i++)
+        status = stage_send(child, WORK);
+    CHECK(status == AXO_OK || status == AXO_EGONE);
+    status = axo_system_stop_actor(at.system, child);
+    CHECK(status == AXO_OK || status == AXO_EGONE);
+}
+
 static void replaced_parent(void *arg)
 {
     CHECK(stage_send(parent, *(const uint32_t *)arg) == AXO_OK);
@@ -125,6 +137,11 @@ static void replaced_log(void *user, const axo_log_record *record)
         axo__sim_relax();
     CHECK(name[0] == 0 || strcmp(name, "old") == 0 || strcmp(name, "new") == 0);
     CHECK(!gone || name != old_name);
+}
+
+static void replaced_look(const axo_event *e)
+{
+    CHECK(!gone || e->cls != &old_class);
 }
 
 /* A decider of the program's is asked in the parent's turn. */
@@ -146,6 +163,7 @@ static void replaced_begin(void)
     wanted = &old_class;
     gone = false;
     memcpy(old_name, "old", 4);
+    stage_look = replaced_look;
     stage_boot_with((axo_options)AXO_OPTIONS(.workers = 2, .log_record = replaced_log));
     const axo_props props = AXO_PROPS(.cls = &old_class, .strategy = &replaced_strategy);
     CHECK(axo_system_spawn(at.system, &props, &parent) == AXO_OK);
@@ -182,10 +200,10 @@ const stage_scene scene_class_replace = {.name = "class-replace",
 
 static void play_class_replace_end(void)
 {
-    static const uint32_t stop = STOP, break_it = BREAK;
+    static const uint32_t break_it = BREAK;
     replaced_begin();
     stage_thread("replacer", replaced_call, NULL);
-    stage_thread("stopper", replaced_send, (void *)(uintptr_t)&stop);
+    stage_thread("stopper", replaced_fall_and_end, NULL);
     stage_thread("breaker", replaced_parent, (void *)(uintptr_t)&break_it);
     stage_go();
     replaced_end();
