@@ -98,15 +98,13 @@ AXO_API AXO_NODISCARD axo_status axo_system_visit(axo_system *system, axo_visit_
  * library that has met it is still about to look at it: so the plugin that it lies in can be
  * unloaded.
  *
- *   suspended   replaced as any other: with the state that Resume would go on with, and a restart
- *               that waits is the new class's, pre_restart too
- *   broken      (a crash, a first creation or a re-creation that failed, a migrate that failed):
- *               there is no state to go on with. The instance is ended, its clean-ups run, and its
- *               supervision goes on; what it makes next is of `to`. One that has children, or waits
- *               for them, is replaced when they have gone
- *   ending      ends as what it was
- *   born        from the call on a spawn of `from` makes an actor of `to`, until it has returned
- *               AXO_OK: then none may spawn `from` any more
+ * One that is suspended is replaced as any other: with the state that Resume would go on with; a
+ * restart that waits is the new class's, pre_restart too. One that is broken (a crash, a first
+ * creation or a re-creation that failed) has no state to go on with: its instance is ended, its
+ * clean-ups run, and its supervision goes on; what that makes next is of `to`. A broken one that
+ * has children, and any that waits for children, is replaced when they have gone. One that ends
+ * does so as what it was. And from the call on a spawn of `from` makes an actor of `to`, until it
+ * has returned AXO_OK: then none may spawn `from` any more.
  *
  * If migrate fails, so does the actor, as if it had crashed: it is broken, Resume is Restart, its
  * children are stopped, its next instance is of `to`. To an actor that had failed before that is a
@@ -116,8 +114,8 @@ AXO_API AXO_NODISCARD axo_status axo_system_visit(axo_system *system, axo_visit_
  * plugin but the class. That is the callers of axo_spawn and those who keep props (axo_router,
  * axo_backoff_supervisor); strategies with their deciders, props.args of size 0 and ranks of
  * mailboxes, which an actor keeps for life; functions of axo_defer and of payloads that are handed
- * over, as long as they may still be called. What actor.h says of axo_class holds: calls of other
- * threads that look at actors have returned, and `to` stays.
+ * over, as long as they may still be called. And calls of other threads that look at actors, as
+ * a console's do, have returned (axo_class, actor.h).
  *
  * One at a time: a call that has run into its deadline has begun what goes on without it; it is
  * waited for by another call with the same replacement, which may come each frame with 0. Meanwhile

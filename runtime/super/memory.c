@@ -118,7 +118,7 @@ void axo__memory_give_state(axo__local *local, const axo__cell *cell, void *bloc
 void axo__memory_resize(const axo__cell *cell, size_t size)
 {
     axo__budget *budget = memory_budget(cell);
-    if (budget == NULL || budget->own == 0)
+    if (budget == NULL)
         return;
     axo__budget_force(budget, size);
     axo__budget_give(budget, budget->own);

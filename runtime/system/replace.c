@@ -111,11 +111,16 @@ static void replace_end(axo_system *system, axo__replacing *what)
     axo__grace_retire_block(&core->grace, &what->block);
 }
 
-/* An axo__quiet_look. */
+/* An axo__quiet_look. In a system that has terminated every slot is back: behind a grace period, so
+ * nobody has met an actor. */
 static axo_status replace_look(axo_system *system)
 {
     axo__replacing *what = replace_current(system);
     axo__grace *grace = &system->core.grace;
+    if (axo__a32_load_acquire(&system->ended) != 0) { /* [Y2] */
+        replace_end(system, what);
+        return AXO_OK;
+    }
     if (what->step == REPLACE_BIRTHS && axo__grace_has_passed(grace, what->period))
         what->step = REPLACE_WALK;
     if (what->step == REPLACE_WALK) {

@@ -270,7 +270,8 @@ static inline void world_run(const world *w)
     assert_int_equal(axo_run_host(w->system, -1, NULL), AXO_OK);
 }
 
-static inline axo_directive world_decide(axo_ctx *ctx, void *state, const axo_failure *failure, void *user)
+static inline axo_directive world_decide(axo_ctx *ctx, void *state, const axo_failure *failure,
+                                         void *user)
 {
     the->site = (int32_t)failure->site;
     return AXO_RESTART;

@@ -136,14 +136,22 @@ static void ended_meanwhile(void **state)
     world_end(&w);
 }
 
-static void ended_before(void **state)
+static void ended_before_with(axo_options options)
 {
     world w;
-    world_begin(&w, (axo_options)AXO_OPTIONS(.workers = 2));
+    world_begin(&w, options);
     (void)world_spawn(&w);
     assert_int_equal(axo_system_stop(w.system, -1, NULL, 0, NULL), AXO_OK);
     world_replaced(&w); /* nobody has the class */
+    assert_int_equal(world_replace(&w, &like_class, 0), AXO_OK);
     assert_int_equal(axo_system_destroy(w.system), AXO_OK);
+}
+
+static void ended_before(void **state)
+{
+    ended_before_with((axo_options)AXO_OPTIONS());
+    ended_before_with((axo_options)AXO_OPTIONS(.workers = 2));
+    ended_before_with((axo_options)AXO_OPTIONS(.workers = 2, .threads = AXO_THREADS_LENT));
 }
 
 static axo_class bad_class(const axo_class *like, size_t size)

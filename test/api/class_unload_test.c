@@ -248,21 +248,31 @@ static int64_t manual_clock(void *user)
     return manual_now;
 }
 
-static void unloaded_in_a_manual_system(void **state)
+static void manual_play(uint32_t manual, uint32_t minutes)
 {
     unload_world w;
-    axo_options options = AXO_OPTIONS(.manual = AXO_MANUAL_ALL, .clock = manual_clock);
+    axo_options options = AXO_OPTIONS(.manual = manual, .clock = manual_clock);
     manual_now = 0;
-    unload_begin(&w, options, 1);
-    for (uint32_t minute = 0; minute < 60; minute++) {
+    unload_begin(&w, options, manual == AXO_MANUAL_ALL ? 1 : 4);
+    for (uint32_t minute = 0; minute < minutes; minute++) {
         for (uint32_t frame = 0; frame < 60; frame++) {
             manual_drive(&w);
             manual_now += SECOND;
         }
         unload_swap(&w, 0, manual_drive);
     }
-    assert_true(atomic_load(&w.failures) > 1000);
+    assert_true(atomic_load(&w.failures) > 20 * minutes);
     unload_finish(&w);
+}
+
+static void unloaded_in_a_manual_system(void **state)
+{
+    manual_play(AXO_MANUAL_ALL, slower_share(60, 10));
+}
+
+static void unloaded_beside_threads(void **state)
+{
+    manual_play(AXO_MANUAL_DEFAULT, slower_share(20, 5));
 }
 
 /* ---- lent threads ---- */
@@ -311,6 +321,7 @@ int main(void)
         cmocka_unit_test(unloaded_on_one_worker),
         cmocka_unit_test(unloaded_in_short_calls),
         cmocka_unit_test(unloaded_in_a_manual_system),
+        cmocka_unit_test(unloaded_beside_threads),
         cmocka_unit_test(unloaded_by_lent_threads),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
