@@ -27,8 +27,8 @@ static bool failures_is_of(const axo__failure_sort *sort, const axo_class *cls)
 static bool failures_is(const axo__failure_sort *sort, const axo_log_record *record,
                         const axo_class *cls)
 {
-    return failures_is_of(sort, cls) && sort->code == record->code && sort->event == record->event &&
-           sort->directive == record->directive;
+    return failures_is_of(sort, cls) && sort->code == record->code &&
+           sort->event == record->event && sort->directive == record->directive;
 }
 
 /* The sort of a record, or the one whose place a new sort takes: an unused one, else the one whose

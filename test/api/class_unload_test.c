@@ -2,6 +2,7 @@
  * they work, fail, break and end: on workers, in a manual system, and by lent threads. */
 #include <dlfcn.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
@@ -231,6 +232,41 @@ static void unloaded_in_short_calls(void **state)
     unload_on_workers(3, 20000);
 }
 
+/* ---- crashes ---- */
+
+/* The sanitizers report such code before it crashes; crashes are contained on x86-64 only. */
+#if defined(AXO_ASAN) || defined(AXO_TSAN) || !defined(__x86_64__)
+#define UNLOAD_CRASHES 0
+#else
+#define UNLOAD_CRASHES 1
+#endif
+
+/* migrate, which is in the new plugin, crashes in the turns of actors of the old one. */
+static void migrate_that_crashes(void **state)
+{
+    unload_world w;
+    axo_options options = AXO_OPTIONS(.workers = 2, .contain = 1, .crashes_max = 1000);
+    if (!UNLOAD_CRASHES)
+        skip();
+    (void)signal(SIGSEGV, SIG_DFL); /* cmocka has a handler */
+    unload_begin(&w, options, 4);
+    unload_plugin next = unload_load(2);
+    const axo_replacement what =
+        AXO_REPLACEMENT(.from = w.plugin.it->cls, .to = next.it->cls,
+                        .migrate = next.it->migrate, .user = (void *)(uintptr_t)8);
+    assert_int_equal(axo_class_replace(w.system, &what, 60 * SECOND), AXO_OK);
+    unload_unload(&w.plugin);
+    w.plugin = next;
+    assert_int_equal(axo_system_quiesce(w.system, 60 * SECOND), AXO_OK);
+    assert_int_equal(axo_system_crashes(w.system, NULL, 0), UNLOAD_ACTORS);
+    assert_int_equal(atomic_load(&w.failures), UNLOAD_ACTORS);
+    for (uint32_t i = 0; i < UNLOAD_ACTORS; i++)
+        assert_int_equal(axo_system_send(w.system, w.actors[i], MIND_COUNT, NULL, 0), AXO_OK);
+    assert_int_equal(axo_system_quiesce(w.system, 60 * SECOND), AXO_OK);
+    assert_int_equal(atomic_load(&w.counted), UNLOAD_ACTORS);
+    unload_finish(&w);
+}
+
 /* ---- a manual system ---- */
 
 static void manual_drive(unload_world *w)
@@ -320,6 +356,7 @@ int main(void)
         cmocka_unit_test(unloaded_on_workers),
         cmocka_unit_test(unloaded_on_one_worker),
         cmocka_unit_test(unloaded_in_short_calls),
+        cmocka_unit_test(migrate_that_crashes),
         cmocka_unit_test(unloaded_in_a_manual_system),
         cmocka_unit_test(unloaded_beside_threads),
         cmocka_unit_test(unloaded_by_lent_threads),

@@ -79,6 +79,8 @@ static axo_status mind_migrate(axo_ctx *ctx, void *state, void *old, void *user)
 {
     mind_state *me = state;
     const mind_common *it = old;
+    if (user != NULL)
+        *(volatile char *)user = 1; /* it is the address of nothing */
     if (it->version != 3 - MIND_VERSION)
         host.wrong("what is migrated is of another version");
     me->common = *it;
@@ -90,7 +92,8 @@ static const axo_class cls =
     AXO_CLASS(.name = MIND_VERSION == 1 ? "mind one" : "mind two",
               .state_size = sizeof(mind_state), .construct = mind_construct,
               .receive = mind_receive, .post_stop = mind_post_stop,
-              .pre_restart = mind_pre_restart, .tag_name = mind_tag);
+              .pre_restart = mind_pre_restart, .tag_name = mind_tag,
+              .on_crash = AXO_CRASH_FAILS);
 
 static const mind it = {.cls = &cls, .migrate = mind_migrate};
 
