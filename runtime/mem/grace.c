@@ -314,9 +314,10 @@ void axo__grace_stop(axo__grace *grace)
         axo__os_parker_wake(&grace->thread.parker);
         axo__os_thread_join(&grace->thread);
     }
-    bool left = grace->how == AXO__GRACE_POLLED; /* no reader is, and nobody is in a door */
+    bool left = grace->how != AXO__GRACE_THREAD; /* no reader is, and nobody is in a door */
     while (left)
-        left = axo__grace_poll(grace, NULL);
+        left = grace->how == AXO__GRACE_POLLED ? axo__grace_poll(grace, NULL)
+                                               : axo__grace_run(grace);
     axo__os_mutex_fini(&grace->poll_mutex);
     axo__os_mutex_fini(&grace->mutex);
 }
