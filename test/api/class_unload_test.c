@@ -277,7 +277,7 @@ static void manual_drive(unload_world *w)
 }
 
 /* An hour of a game that gets a plugin every minute: the clock is the program's. */
-static int64_t manual_now;
+static _Atomic int64_t manual_now;
 
 static int64_t manual_clock(void *user)
 {
