@@ -82,6 +82,8 @@ static axo_status call_construct(axo_ctx *ctx, void *state, const void *args)
 
 static const axo_class call_class = AXO_CLASS(
     .state_size = sizeof(call_seen *), .construct = call_construct, .receive = call_receive);
+static const axo_class call_other = AXO_CLASS(
+    .state_size = sizeof(call_seen *), .construct = call_construct, .receive = call_receive);
 
 static axo_directive call_decide(axo_ctx *ctx, void *state, const axo_failure *failure, void *user)
 {
