@@ -56,8 +56,9 @@ typedef void (*axo_visit_fn)(void *user, const axo_visited *it);
  * to->state_size bytes of zeros, `old` the state as `from` has left it, perhaps in the middle of a
  * callback that failed; `old` goes when this has returned AXO_OK. The instance is the same: its
  * number, its memory (axo_alloc), its clean-ups, children, timers, watches and messages. Of
- * axo_become nothing is left: `receive` is to->receive, and this may become another. A failure is
- * one of the actor with AXO_SITE_MIGRATE, by AXO_OK or another status as of any callback. */
+ * axo_become nothing is left: `receive` is to->receive, and this may become another. Another status
+ * than AXO_OK, axo_fail and axo_throw are a failure of the actor, with AXO_SITE_MIGRATE; whether a
+ * crash is one says `from` (axo_class.on_crash). */
 typedef axo_status (*axo_migrate_fn)(axo_ctx *ctx, void *state, void *old, void *user);
 
 /* What axo_class_replace does. */
