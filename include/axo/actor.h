@@ -49,7 +49,9 @@ typedef enum axo_on_crash {
  * actor of it lives, until every call that looks at actors has returned (axo_inspect, axo_health,
  * axo_metrics_write, axo_system_tag_name), and until a line of the log about one is out: one that
  * goes before its system does needs stuck_ns = -1, whose lines come at any time, and neither a
- * console nor a class with a watchdog in that system. All but `receive` may be NULL. */
+ * console nor a class with a watchdog in that system. axo_class_replace (world.h) waits for actors,
+ * lines and watchdogs: then only such calls, and a console, are to be seen to. All but `receive`
+ * may be NULL. */
 typedef struct axo_class {
     size_t size;                      /* sizeof(axo_class), set by AXO_CLASS */
     const char *name;                 /* for reports; NULL: "actor" */

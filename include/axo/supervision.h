@@ -42,7 +42,8 @@ typedef enum axo_site {
     AXO_SITE_RECEIVE = 3, /* a timer's message too */
     AXO_SITE_DECIDER = 5,
     AXO_SITE_POST_RESTART = 7,
-    AXO_SITE_SETTLE = 9
+    AXO_SITE_SETTLE = 9,
+    AXO_SITE_MIGRATE = 11 /* of axo_class_replace (world.h) */
 } axo_site;
 
 /* A failure, as deciders and hooks see it; it lives until the callback that got it returns.
@@ -57,6 +58,8 @@ typedef enum axo_site {
  *   receive                  ORDINARY,      RECEIVE         of receive   as kind      none
  *                            FATAL
  *   settle                   ORDINARY,      SETTLE          of settle    as kind      none
+ *                            FATAL
+ *   migrate                  ORDINARY,      MIGRATE         of migrate   as kind      none
  *                            FATAL
  *   a crash in receive,      CRASH          of that         the signal;  as kind      none
  *   settle or a decider                     callback        where

@@ -1,5 +1,6 @@
-/* world.h - all that a system has in it, shown while it stands still: a program saves its world so,
- * and makes it again from what it has saved. A whole program is test/example/saved_game.c.
+/* world.h - all that a system has in it: shown while it stands still, so that a program saves its
+ * world and makes it again from what it has saved (test/example/saved_game.c); and given other code
+ * while it runs, so that a plugin can be unloaded (test/example/plugin.c).
  *
  *     static void save(void *user, const axo_visited *it)
  *     {
@@ -51,6 +52,30 @@ typedef struct axo_visited {
  * not a function that runs or waits for actors. */
 typedef void (*axo_visit_fn)(void *user, const axo_visited *it);
 
+/* Makes the state of one class from that of another, in the actor's own turn. `state` is
+ * to->state_size bytes of zeros, `old` the state as `from` has left it, perhaps in the middle of a
+ * callback that failed; `old` goes when this has returned AXO_OK. The instance is the same: its
+ * number, its memory (axo_alloc), its clean-ups, children, timers, watches and messages. Of
+ * axo_become nothing is left: `receive` is to->receive, and this may become another. Another status
+ * than AXO_OK, axo_fail and axo_throw are a failure of the actor, with AXO_SITE_MIGRATE; whether a
+ * crash is one says `from` (axo_class.on_crash). */
+typedef axo_status (*axo_migrate_fn)(axo_ctx *ctx, void *state, void *old, void *user);
+
+/* What axo_class_replace does. */
+typedef struct axo_replacement {
+    size_t size;           /* sizeof(axo_replacement), set by AXO_REPLACEMENT */
+    const axo_class *from; /* not NULL */
+    const axo_class *to;   /* not NULL; another */
+    axo_migrate_fn migrate; /* NULL: the state stays as it is, where it is, of one size */
+    void *user;            /* for migrate */
+} axo_replacement;
+#define AXO_REPLACEMENT(...) AXO_INIT(axo_replacement, __VA_ARGS__)
+static inline void axo_replacement_init(axo_replacement *out)
+{
+    const axo_replacement fresh = AXO_REPLACEMENT();
+    *out = fresh;
+}
+
 AXO_BEGIN_DECLS
 
 /* Shows every actor below /user that has not ended, a parent before its children and those from the
@@ -68,6 +93,48 @@ AXO_BEGIN_DECLS
  *             to begin, restart or end; what was shown is a part. AXO_ENOMEM: the same;
  *             AXO_EINVAL, AXO_ECONTEXT, AXO_ESTOPPING, AXO_EFORKED */
 AXO_API AXO_NODISCARD axo_status axo_system_visit(axo_system *system, axo_visit_fn fn, void *user);
+
+/* Gives every actor of the class `from` the class `to`: each in a turn of its own, between two of
+ * its messages, wherever it runs. Returns when no actor has the old one, and no thread of the
+ * library that has met it is still about to look at it: so the plugin that it lies in can be
+ * unloaded.
+ *
+ * One that is suspended is replaced as any other: with the state that Resume would go on with; a
+ * restart that waits is the new class's, pre_restart too. One that is broken (a crash, a first
+ * creation or a re-creation that failed) has no state to go on with: its instance is ended, its
+ * clean-ups run, and its supervision goes on; what that makes next is of `to`. A broken one that
+ * has children, and any that waits for children, is replaced when they have gone. One that ends
+ * does so as what it was. And from the call on a spawn of `from` makes an actor of `to`, until it
+ * has returned AXO_OK: then none may spawn `from` any more.
+ *
+ * If migrate fails, so does the actor, as if it had crashed: it is broken, Resume is Restart, its
+ * children are stopped, its next instance is of `to`. To an actor that had failed before that is a
+ * line of the log. A strategy that is asked sees an ordinary failure (axo_fail, or a status).
+ *
+ * The caller sees to what the library cannot know, before he unloads: that nothing leads into the
+ * plugin but the class. That is the callers of axo_spawn and those who keep props (axo_router,
+ * axo_backoff_supervisor); strategies with their deciders, props.args of size 0 and ranks of
+ * mailboxes, which an actor keeps for life; functions of axo_defer and of payloads that are handed
+ * over, as long as they may still be called. And calls of other threads that look at actors, as
+ * a console's do, have returned (axo_class, actor.h).
+ *
+ * One at a time: a call that has run into its deadline has begun what goes on without it; it is
+ * waited for by another call with the same replacement, which may come each frame with 0. Meanwhile
+ * births take longer.
+ *
+ *   thread      any, outside of callbacks. It takes what nobody else would run: turns of a manual
+ *               system and of the host's, a visit of a free slot of lent threads
+ *   timeout_ns  of the operating system's clock; 0: none; negative: no deadline
+ *   blocks      until then
+ *   returns     AXO_OK; AXO_ETIMEDOUT: not done yet; AXO_ENOMEM: nothing was begun, or an actor has
+ *               found no memory for its state and keeps what it has until the next call; AXO_EBUSY:
+ *               another thread is in this call, or another replacement is not done;
+ *               AXO_EINVAL: NULL, the same class, another size of state without migrate, a
+ *               pre_restart where `from` has none (its children are made for that), a class of the
+ *               library's; AXO_EVERSION, AXO_ECONTEXT, AXO_ETHREAD, AXO_EFORKED
+ *   after       on all but AXO_OK, AXO_ETIMEDOUT and AXO_ENOMEM nothing has changed */
+AXO_API AXO_NODISCARD axo_status axo_class_replace(axo_system *system, const axo_replacement *what,
+                                                   int64_t timeout_ns);
 
 AXO_END_DECLS
 

@@ -74,6 +74,7 @@ const char *axo_site_name(uint32_t site)
         [AXO_SITE_DECIDER] = "decider",
         [AXO_SITE_POST_RESTART] = "post_restart",
         [AXO_SITE_SETTLE] = "settle",
+        [AXO_SITE_MIGRATE] = "migrate",
     };
     return STATUS_NAME(names, site);
 }

@@ -175,7 +175,7 @@ static inline bool axo__cell_is_system(const axo__cell *cell)
 /* The cold part of a cell, which a leaf's messages do not touch. */
 typedef struct axo__cold {
     /* ---- runner ---- */
-    const axo_class *cls;
+    axo__aptr cls; /* an axo_class; any thread may read it: replacing.h */
     const void *args;
 
     /* ---- runner writes before the report, parent reads after ---- */

@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "cell/limit.h"
 #include "cell/name.h"
+#include "cell/replacing.h"
 #include "cell/storm.h"
 #include "cell/table.h"
 
@@ -136,6 +137,7 @@ struct axo__core {
     axo__a32 answers;         /* 1: an actor has been spawned whose strategy has senders told of
                                  failed requests; while 0, no failure looks (sched/answer.h) */
     axo__storm storm;         /* the governor of restarts */
+    axo__aptr replacing;      /* an axo__replacing; NULL: no class is replaced */
     /* Of the layers above: the event stream and the book of dead letters; see cell/event.h. */
     void (*publish)(axo__local *local, const struct axo__event *event);
     void (*record)(axo__local *local, const axo_dead_record *record);

@@ -10,8 +10,12 @@
  * A stop by the parent is kept apart from a stop by anyone else: a permanent actor ends for its
  * parent only (LT-06).
  *
- * Roles      look, stop: every thread.  take: the child's runner.  The others: the parent's runner;
- *            restart_own also the child's runner, when the parent's answer was made in its turn.
+ * A class that is to be replaced (replacing.h) is a hint in the word: who finds it asks the core
+ * what there is to do, so one too many does no harm, and who waits for the actor says it again.
+ *
+ * Roles      look, stop, replace: every thread.  take: the child's runner.  The others: the
+ *            parent's runner; restart_own also the child's runner, when the parent's answer was
+ *            made in its turn.
  *
  * The word is announced separately: a thread that adds to another cell's word sets URGENT in its
  * scheduling word afterwards (axo__sched_announce_system), and the child's runner clears URGENT
@@ -45,9 +49,10 @@
 #define AXO__PARENT_FIRST UINT64_C(16)   /* RESTART_PARENT came before RESTART_OWN */
 #define AXO__RESOLVE_OWN UINT64_C(32)    /* RESTART_PARENT also answers its own failure */
 #define AXO__STOP_PARENT UINT64_C(64)    /* terminate: the parent says so */
+#define AXO__REPLACE UINT64_C(128)       /* take another class: any thread says so */
 #define AXO__STOPS (AXO__STOP | AXO__STOP_PARENT)
 #define AXO__DELTA_ONE (UINT64_C(1) << 32)
-AXO_STATIC_ASSERT(AXO__STOP_PARENT < AXO__DELTA_ONE, "the sum is above the bits");
+AXO_STATIC_ASSERT(AXO__REPLACE < AXO__DELTA_ONE, "the sum is above the bits");
 
 typedef axo__a64 axo__directives;
 
@@ -75,6 +80,12 @@ static inline void axo__directives_stop(axo__directives *directives)
 static inline void axo__directives_stop_parent(axo__directives *directives)
 {
     (void)axo__a64_or_acq_rel(directives, AXO__STOP_PARENT); /* [D1] */
+}
+
+/* Asks for another class. */
+static inline void axo__directives_replace(axo__directives *directives)
+{
+    (void)axo__a64_or_acq_rel(directives, AXO__REPLACE); /* [D1] */
 }
 
 /* Adds suspensions or resumptions to the sum. Only the sum matters: a suspension and a resumption

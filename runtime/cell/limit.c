@@ -32,10 +32,28 @@ void axo__limit_look(axo__limit *limit, uint32_t slots)
         return; /* living actors cannot outnumber slots */
     axo__os_mutex_lock(&limit->mutex);
     uint64_t living = limit->living(limit->user);
-    if (living + limit->margin > limit->most)
+    if (limit->held || living + limit->margin > limit->most)
         axo__a32_store_relaxed(&limit->tight, 1);
     else if (living + UINT64_C(2) * limit->margin <= limit->most)
         axo__a32_store_relaxed(&limit->tight, 0);
+    axo__os_mutex_unlock(&limit->mutex);
+}
+
+void axo__limit_hold(axo__limit *limit)
+{
+    axo__os_mutex_lock(&limit->mutex);
+    limit->held = true;
+    axo__a32_store_relaxed(&limit->tight, 1);
+    axo__os_mutex_unlock(&limit->mutex);
+}
+
+/* As at a look that finds the limit near. */
+void axo__limit_unhold(axo__limit *limit)
+{
+    axo__os_mutex_lock(&limit->mutex);
+    bool near = limit->living(limit->user) + UINT64_C(2) * limit->margin > limit->most;
+    limit->held = false;
+    axo__a32_store_relaxed(&limit->tight, near ? 1 : 0);
     axo__os_mutex_unlock(&limit->mutex);
 }
 

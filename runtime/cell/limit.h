@@ -44,6 +44,7 @@ typedef struct axo__limit {
     axo__a32 tight;  /* 1: each birth is added up; written under the mutex */
     uint32_t most;   /* actors that may live, guardians included */
     uint32_t margin;
+    bool held;           /* under the mutex: `tight` stays 1 */
     axo__os_mutex mutex; /* taken after a door's gate, before `pools_mutex` */
     uint64_t (*living)(void *user); /* births less ends; NULL: there is no limit */
     void *user;
@@ -56,6 +57,10 @@ void axo__limit_fini(axo__limit *limit);
 
 /* A local has come for cells; `slots` cells have been made so far. */
 void axo__limit_look(axo__limit *limit, uint32_t slots);
+
+/* Every birth takes the long way from the caller's next grace period on, until unhold. */
+void axo__limit_hold(axo__limit *limit);
+void axo__limit_unhold(axo__limit *limit);
 
 /* Admits a birth that its local has counted already, while `tight` is 1; false: the birth is one
  * too many, and not counted any more. */

@@ -21,9 +21,12 @@
  *   [T3] store release, self         a newborn's fields, or the end of a life; pairs with [T4]
  *   [T4] load acquire, self          a thread that finds its reference finds the newborn's fields
  *                                    written
+ *   [C1] as in cell/replacing.h
  */
 #ifndef AXO__CELL_TABLE_H
 #define AXO__CELL_TABLE_H
+
+#include <string.h>
 
 #include "base/config.h"
 #include "cell/cell.h"
@@ -131,9 +134,20 @@ static inline axo__cold *axo__cell_cold(const axo__cell *cell)
     return (axo__cold *)((uintptr_t)cell + offsetof(axo__shelf, cold) - shorter);
 }
 
+/* The load [C1] pairs with the store that gives the actor another class. The class is there until
+ * the caller's grace period or door ends, and for the runner until it stores another one. */
 static inline const axo_class *axo__cell_class(const axo__cell *cell)
 {
-    return axo__cell_cold(cell)->cls;
+    return axo__aptr_load_acquire(&axo__cell_cold(cell)->cls); /* [C1] */
+}
+
+/* The same for the runner of an actor that lives, and for its birth: nobody else stores it, so the
+ * compiler may keep it. */
+static inline const axo_class *axo__cell_own_class(const axo__cell *cell)
+{
+    const axo_class *cls;
+    memcpy(&cls, (const void *)&axo__cell_cold(cell)->cls, sizeof cls);
+    return cls;
 }
 
 static inline axo__slot_link axo__cell_link(const axo__cell *cell)

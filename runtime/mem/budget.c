@@ -45,6 +45,12 @@ bool axo__budget_take(axo__budget *budget, size_t held, size_t size)
     return true;
 }
 
+void axo__budget_force(axo__budget *budget, size_t size)
+{
+    for (axo__budget *tree = budget_tree(budget); tree != NULL; tree = tree->above)
+        (void)axo__a64_add_relaxed(&tree->tree, size);
+}
+
 void axo__budget_give(axo__budget *budget, size_t size)
 {
     if (budget == NULL)

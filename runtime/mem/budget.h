@@ -5,7 +5,9 @@
  * actors below, which end first.
  *
  * The instance's own bytes are its runner's. `tree` is shared by the runners of all below: what is
- * added is compared with the bound in the same step, so the sum never exceeds it.
+ * added is compared with the bound in the same step, so the sum never exceeds it, but where the
+ * state itself becomes another class's: that is counted and not asked for, and what is asked for
+ * behind it is refused.
  *
  * Orders
  *   [J1] cas acq_rel, tree    no more is asked of it than one order of all additions; what the
@@ -24,17 +26,20 @@ typedef struct axo__budget {
     struct axo__budget *above; /* fixed: the next one up the tree that bounds a subtree; NULL */
     size_t max;                /* fixed: of an instance, with its state; 0: no bound */
     size_t tree_max;           /* fixed: of the actor and all below; 0: no bound */
-    size_t own;                /* what the state takes, from spawn to the end */
+    size_t own;                /* what the state takes, from spawn to the end, but for another
+                                  class's (axo__memory_resize) */
     axo__a64 tree;             /* held by the actor and all below, with tree_max */
     uint16_t fails;            /* fixed: the callback that is refused memory fails */
     uint16_t refused;          /* 1: a bound has refused something; cleared by who asks */
-    uint16_t walls;            /* fixed: round what instances take (AXO_WALL_) */
-    uint16_t state_walls;      /* round the state block as it was taken */
+    uint32_t walls;            /* fixed: round what instances take (AXO_WALL_) */
 } axo__budget;
 
 /* Counts `size` bytes more of an instance that has `held` beside its state, in every bound; false:
  * one of them would be exceeded, and nothing was counted. NULL has no bounds. */
 bool axo__budget_take(axo__budget *budget, size_t held, size_t size);
+
+/* Counts `size` bytes more in the bounds of subtrees, whatever they are. */
+void axo__budget_force(axo__budget *budget, size_t size);
 
 /* Takes bytes back that were counted. */
 void axo__budget_give(axo__budget *budget, size_t size);

@@ -29,11 +29,13 @@ static bool grace_is_empty(const axo__grace *grace)
 static bool grace_take(axo__grace *grace, axo__grace_batch *batch, bool *quit)
 {
     axo__os_mutex_lock(&grace->mutex);
-    bool any = !grace_is_empty(grace);
+    bool any = !grace_is_empty(grace) || grace->asked;
     *batch = grace->retired;
     grace->waiting += batch->any != 0;
     grace->retired.any = 0;
     grace->retired.blocks = NULL;
+    grace->asked = false;
+    grace->taken += any;
     grace->naps = any && grace->how == AXO__GRACE_THREAD;
     *quit = grace->quit;
     axo__os_mutex_unlock(&grace->mutex);
@@ -48,11 +50,33 @@ bool axo__grace_is_idle(axo__grace *grace)
     return idle;
 }
 
-static void grace_expired(axo__grace *grace)
+/* One batch at a time waits for its period, so they are over in the order in which they were
+ * taken. */
+uint64_t axo__grace_ask(axo__grace *grace)
 {
     axo__os_mutex_lock(&grace->mutex);
-    AXO_DEBUG_ASSERT(grace->waiting > 0);
-    grace->waiting--;
+    uint64_t asked = grace->taken + 1;
+    grace->asked = true;
+    grace->naps = false;
+    axo__os_mutex_unlock(&grace->mutex);
+    axo__grace_wake(grace);
+    return asked;
+}
+
+bool axo__grace_has_passed(axo__grace *grace, uint64_t asked)
+{
+    axo__os_mutex_lock(&grace->mutex);
+    bool passed = grace->passed >= asked;
+    axo__os_mutex_unlock(&grace->mutex);
+    return passed;
+}
+
+static void grace_expired(axo__grace *grace, const axo__grace_batch *batch)
+{
+    axo__os_mutex_lock(&grace->mutex);
+    AXO_DEBUG_ASSERT(grace->waiting > 0 || batch->any == 0);
+    grace->waiting -= batch->any != 0;
+    grace->passed++;
     axo__os_mutex_unlock(&grace->mutex);
 }
 
@@ -63,8 +87,7 @@ static void grace_done(axo__grace *grace, const axo__grace_batch *batch)
         if ((batch->any & 1u << home) != 0)
             grace->ops->expire(grace->user, home, batch->items[home], batch->last[home]);
     }
-    if (batch->any != 0)
-        grace_expired(grace);
+    grace_expired(grace, batch);
     axo__grace_block *block = batch->blocks;
     while (block != NULL) {
         axo__grace_block *next = block->next;
@@ -207,6 +230,9 @@ bool axo__grace_start(axo__grace *grace, const axo__grace_ops *ops, axo__grace_h
     grace->retired.any = 0;
     grace->retired.blocks = NULL;
     grace->waiting = 0;
+    grace->taken = 0;
+    grace->passed = 0;
+    grace->asked = false;
     grace->naps = false;
     grace->quit = false;
     grace->user = user;
@@ -288,9 +314,10 @@ void axo__grace_stop(axo__grace *grace)
         axo__os_parker_wake(&grace->thread.parker);
         axo__os_thread_join(&grace->thread);
     }
-    bool left = grace->how == AXO__GRACE_POLLED; /* no reader is, and nobody is in a door */
+    bool left = grace->how != AXO__GRACE_THREAD; /* no reader is, and nobody is in a door */
     while (left)
-        left = axo__grace_poll(grace, NULL);
+        left = grace->how == AXO__GRACE_POLLED ? axo__grace_poll(grace, NULL)
+                                               : axo__grace_run(grace);
     axo__os_mutex_fini(&grace->poll_mutex);
     axo__os_mutex_fini(&grace->mutex);
 }

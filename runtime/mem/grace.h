@@ -89,9 +89,12 @@ typedef struct axo__grace_batch {
 
 typedef struct axo__grace {
     axo__os_thread thread;
-    axo__os_mutex mutex;                   /* guards the next four */
+    axo__os_mutex mutex;                   /* guards the next seven */
     axo__grace_batch retired;              /* since the last period began */
     uint32_t waiting;                      /* batches with items that have not expired */
+    uint64_t taken;                        /* batches, ever */
+    uint64_t passed;                       /* of them, those whose period is over */
+    bool asked;                            /* somebody waits for a period that begins now */
     bool naps;                             /* the reclaimer comes by itself, soon */
     bool quit;
     axo__grace_how how;
@@ -117,6 +120,11 @@ void axo__grace_wake(axo__grace *grace);
 
 /* What is retired, or will be, is waited for: a nap is over. */
 void axo__grace_hurry(axo__grace *grace);
+
+/* Asks for a grace period that begins now, of readers and of doors; and whether that one is over.
+ * By any thread; it is the reclaimer, the host or a visitor who brings it about. */
+uint64_t axo__grace_ask(axo__grace *grace);
+bool axo__grace_has_passed(axo__grace *grace, uint64_t asked);
 
 /* Manual systems: expires what is retired. The caller is the only reader and must be quiescent.
  * false: nothing was retired. */

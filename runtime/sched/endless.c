@@ -57,7 +57,7 @@ static __attribute__((noinline)) axo__verdict endless_walk(axo__worker *worker,
     axo__trap_back(trap, &back);
     const axo_class *cls = axo__cell_class(worker->current);
     axo__walked from = {.pc = (uintptr_t)registers[REG_RIP], .interrupted = true};
-    memcpy(&from.own, &cls->receive, sizeof from.own);
+    axo__trap_own(worker, cls, &from.own);
     *limit = (int64_t)cls->watchdog_ms * 1000000;
     if (cls->watchdog_ms == 0)
         return endless_walked(trap, AXO__VERDICT_CLASS);

@@ -15,7 +15,7 @@ static inline __attribute__((always_inline)) axo_status
 hook_call(axo__cell *cell, uint32_t site, const axo_failure *failure, const axo__message *message)
 {
     axo_ctx *ctx = (axo_ctx *)cell;
-    const axo_class *cls = axo__cell_class(cell);
+    const axo_class *cls = axo__cell_own_class(cell);
     void *state = cell->state_block;
     switch (site) {
     case AXO_SITE_CONSTRUCT:
@@ -153,6 +153,32 @@ void axo__hook_cleanup(void (*fn)(void *arg), void *arg)
     }
     worker->unwind = outer;
     worker->site = outer_site;
+}
+
+axo_status axo__hook_migrate(axo__worker *worker, axo__cell *cell, const axo__migration *what)
+{
+    axo__unwind unwind;
+    axo__unwind *outer = worker->unwind;
+    uint32_t outer_site = worker->site;
+    axo_status status;
+    AXO_DEBUG_ASSERT(axo__worker_is_in(worker, cell) && worker->message == NULL);
+    AXO_DEBUG_ASSERT(worker->pending.kind == AXO_FAILURE_NONE);
+    axo__worker_offer_new_urgent(worker);
+    worker->unwind = &unwind;
+    worker->site = AXO_SITE_MIGRATE;
+    axo__open_none(worker);
+    if (AXO__UNWIND_SET(&unwind) == 0) {
+        AXO_CALLBACK_BORDER();
+        status = what->fn((axo_ctx *)cell, what->state, what->old, what->user);
+    } else {
+        axo__land(worker);
+        status = AXO_EFAILED;
+    }
+    if (axo__unlikely(status != AXO_OK || worker->pending.kind != AXO_FAILURE_NONE))
+        status = hook_outcome(worker, cell, status);
+    worker->unwind = outer;
+    worker->site = outer_site;
+    return status;
 }
 
 /* The user's decider, with the parent's context and state. */

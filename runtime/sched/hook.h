@@ -2,6 +2,8 @@
 #ifndef AXO__SCHED_HOOK_H
 #define AXO__SCHED_HOOK_H
 
+#include <axo/world.h>
+
 #include "sched/pool.h"
 
 /* Calls a hook under an unwind point of its own. On another status than AXO_OK,
@@ -33,6 +35,17 @@ axo_status axo__hook_thrown(axo__worker *worker, axo__cell *cell);
 
 /* Calls a clean-up, where crashes are contained: one that crashes is a line of the log. */
 void axo__hook_cleanup(void (*fn)(void *arg), void *arg);
+
+/* How a state becomes one of another class. */
+typedef struct axo__migration {
+    axo_migrate_fn fn;
+    void *state; /* of the new class */
+    void *old;
+    void *user;
+} axo__migration;
+
+/* Calls a migrate. On another status than AXO_OK, worker->pending says why. */
+axo_status axo__hook_migrate(axo__worker *worker, axo__cell *cell, const axo__migration *what);
 
 /* Calls the decider of the parent's strategy in the parent's name; false: the decider has failed,
  * and worker->pending says why. */

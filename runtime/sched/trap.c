@@ -125,7 +125,7 @@ static __attribute__((noinline)) axo__verdict trap_walk(axo__worker *worker, int
     const axo_class *cls = axo__cell_class(worker->current);
     axo__walked from = {.pc = (uintptr_t)pc, .sent = trap_is_sent(info)};
     from.writes = trap_is_page(info, registers, TRAP_WRITE);
-    memcpy(&from.own, &cls->receive, sizeof from.own);
+    axo__trap_own(worker, cls, &from.own);
     if (trap_is_fetch(number, info, registers)) {
         crash->frames[crash->frame_count++] = (uint64_t)pc;
         crash->depth++;

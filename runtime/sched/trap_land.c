@@ -28,6 +28,17 @@ bool axo__trap_is_guarded(const axo__worker *worker)
     return axo__aside > 0 || axo__open_guarded(worker);
 }
 
+void axo__trap_own(const axo__worker *worker, const axo_class *cls, const void **own)
+{
+    const axo__replacing *what = NULL;
+    if (worker->site == AXO_SITE_MIGRATE)
+        what = axo__aptr_load_acquire(&worker->local.core->replacing); /* [C2] */
+    if (what != NULL)
+        memcpy(own, &what->migrate, sizeof *own);
+    else
+        memcpy(own, &cls->receive, sizeof *own);
+}
+
 const char *axo__trap_name(int number)
 {
     switch (number) {

@@ -1,5 +1,8 @@
 /* trap_land.h - what the handlers of crashes and the landing behind them share: a worker's record
  * of its crash, the tests that need no look at the stack, and the landing.
+ *
+ * Orders
+ *   [C2] as in cell/replacing.h
  */
 #ifndef AXO__SCHED_TRAP_LAND_H
 #define AXO__SCHED_TRAP_LAND_H
@@ -69,6 +72,10 @@ bool axo__trap_is_user(const axo__worker *worker);
 /* The callback is in a guard of its own, or the library has called a function of the program
  * aside. */
 bool axo__trap_is_guarded(const axo__worker *worker);
+
+/* An address in the module of the callback that runs: the class's, or the migrate's. For signal
+ * handlers. */
+void axo__trap_own(const axo__worker *worker, const axo_class *cls, const void **own);
 
 /* What a signal is called. For signal handlers. */
 const char *axo__trap_name(int number);

@@ -48,7 +48,7 @@ void axo__instance_destroy(axo__worker *worker, axo__cell *cell)
     if (cell->constructed)
         axo__trace(&worker->local, cell, AXO_EV_DESTROY, 0);
     cell->constructed = 0;
-    cell->receive = axo__cell_class(cell)->receive;
+    cell->receive = axo__cell_own_class(cell)->receive;
     cell->attention &= (uint8_t)~AXO__ATTENTION_SETTLE; /* what the old instance has asked for */
     cell->settled = 0;
     cell->life = AXO__INSTANCE_NONE;
@@ -65,7 +65,7 @@ axo_status axo__instance_construct(axo__worker *worker, axo__cell *cell)
     axo__a32_store_relaxed(&cell->instance, before < UINT32_MAX ? before + 1 : 1);
     if (axo__cell_extra(cell) != NULL)
         axo__children_mark_earlier(cell);
-    const axo_class *cls = axo__cell_class(cell);
+    const axo_class *cls = axo__cell_own_class(cell);
     if (cls->state_size > 0)
         memset(cell->state_block, 0, cls->state_size);
     axo__trace(&worker->local, cell, AXO_EV_CONSTRUCT, 0);
@@ -79,7 +79,7 @@ void axo__instance_create(axo__worker *worker, axo__cell *cell)
 {
     AXO_DEBUG_ASSERT(axo__worker_is_in(worker, cell));
     AXO_DEBUG_ASSERT(cell->life == AXO__INSTANCE_NONE);
-    const axo_class *cls = axo__cell_class(cell);
+    const axo_class *cls = axo__cell_own_class(cell);
     axo_status status = axo__instance_construct(worker, cell);
     if (status == AXO_OK) {
         axo__trace(&worker->local, cell, AXO_EV_PRE_START, 0);

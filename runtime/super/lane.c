@@ -15,6 +15,7 @@
 #include "super/gone.h"
 #include "super/instance.h"
 #include "super/leaf.h"
+#include "super/replace.h"
 #include "super/restart.h"
 #include "super/spawn.h"
 #include "super/stop.h"
@@ -128,10 +129,11 @@ static void lane_take_portion(axo__worker *worker, axo__cell *cell)
 /* ---- directives ---- */
 
 /* Takes directives until the word is empty. The order is a priority: a stop ends everything
- * (ST-12), Resume answers the failure before suspensions from above are counted, and a restart
- * comes after these, for it runs hooks. While a restart waits for children only a stop passes
- * (RS-18). Each step looks at the word anew, because the parent may add to it meanwhile, and
- * axo__directives_take clears no more than the bits of its own step. */
+ * (ST-12), another class comes before all that its hooks have a part in, Resume answers the failure
+ * before suspensions from above are counted, and a restart comes after these, for it runs hooks.
+ * While a restart waits for children only a stop passes (RS-18). Each step looks at the word anew,
+ * because the parent may add to it meanwhile, and axo__directives_take clears no more than the bits
+ * of its own step. */
 static void lane_directives(axo__worker *worker, axo__cell *cell)
 {
     AXO_DEBUG_ASSERT(axo__worker_is_in(worker, cell));
@@ -146,6 +148,9 @@ static void lane_directives(axo__worker *worker, axo__cell *cell)
             axo__stop_begin(worker, cell);
         } else if (cell->phase != AXO__PHASE_NORMAL && cell->phase != AXO__PHASE_TERMINATING) {
             return; /* RS-18: held back until the restart is over */
+        } else if ((word & AXO__REPLACE) != 0) {
+            (void)axo__directives_take(&cell->directives, AXO__REPLACE, 0);
+            axo__replace_take(worker, cell);
         } else if ((word & AXO__RESUME_OWN) != 0) {
             (void)axo__directives_take(&cell->directives, AXO__RESUME_OWN, 0);
             axo__restart_resume_own(worker, cell);

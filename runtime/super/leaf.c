@@ -69,7 +69,7 @@ static inline bool leaf_started(axo__worker *worker, axo__cell *cell, axo_status
 /* false: the cell has failed. */
 static inline bool leaf_made(axo__worker *worker, axo__cell *cell)
 {
-    const axo_class *cls = axo__cell_class(cell);
+    const axo_class *cls = axo__cell_own_class(cell);
     axo_status status = AXO_OK;
     axo__a32_store_relaxed(&cell->instance, 1);
     if (cls->state_size > 0)
@@ -168,7 +168,7 @@ void axo__leaf_end(axo__worker *worker, axo__cell *cell)
     AXO__PLAIN_TRACE(&worker->local, cell, AXO_EV_SUSPEND, 2);
     AXO__PLAIN_TRACE(&worker->local, cell, AXO_EV_POST_STOP, 0);
     axo_status status = AXO_OK;
-    if (axo__cell_class(cell)->post_stop != NULL)
+    if (axo__cell_own_class(cell)->post_stop != NULL)
         status = axo__hook_post_stop(worker, cell);
     leaf_post_stopped(worker, cell, status);
     if (axo__likely(axo__cell_extra(cell) == NULL && cell->attention == 0))

@@ -61,7 +61,7 @@ axo_status axo__memory_begin(axo__local *local, const axo__cell *parent, const a
     budget->max = props->memory_max;
     budget->tree_max = props->memory_tree_max;
     budget->fails = props->memory_fails != 0;
-    budget->walls = (uint16_t)walls;
+    budget->walls = walls;
     extra->budget = budget;
     if (!axo__budget_take(budget, 0, state))
         return AXO_ENOMEM;
@@ -81,39 +81,48 @@ static size_t memory_state_block(size_t size, size_t args)
     return axo__pool_align_as(memory_state_room(size) + args, size);
 }
 
-void *axo__memory_take_state(axo__local *local, const axo__cell *cell, size_t args, void **front)
+bool axo__memory_is_walled(const axo__cell *cell, size_t size)
 {
-    size_t size = axo__cell_class(cell)->state_size;
-    axo__budget *budget = memory_budget(cell);
-    AXO_DEBUG_ASSERT(budget != NULL && size > 0);
-    budget->state_walls = budget->walls & MEMORY_STATE_WALLS;
+    const axo__budget *budget = memory_budget(cell);
+    return budget != NULL && (budget->walls & MEMORY_STATE_WALLS) != 0 && size > 0;
+}
+
+void *axo__memory_take_state(axo__local *local, const axo__cell *cell, size_t size, size_t args,
+                             void **front)
+{
+    const axo__budget *budget = memory_budget(cell);
+    AXO_DEBUG_ASSERT(axo__memory_is_walled(cell, size));
     char *block;
     if ((budget->walls & AXO_WALL_GUARD) != 0) {
         block = axo__wall_take(local->core->pool.walls, args, size);
         *front = block != NULL ? axo__wall_front(block) : NULL;
-    } else {
-        block = axo__pool_alloc(&local->cache, memory_state_block(size, args));
-        *front = block != NULL ? block + memory_state_room(size) : NULL;
-        if (block != NULL)
-            axo__canary_set(block + size, AXO__CANARY);
+        return block;
     }
-    if (block == NULL)
-        budget->state_walls = 0;
+    block = axo__pool_alloc(&local->cache, memory_state_block(size, args));
+    *front = block != NULL ? block + memory_state_room(size) : NULL;
+    if (block != NULL)
+        axo__canary_set(block + size, AXO__CANARY);
     return block;
 }
 
-bool axo__memory_give_state(axo__local *local, axo__cell *cell, size_t args)
+void axo__memory_give_state(axo__local *local, const axo__cell *cell, void *block, size_t size,
+                            size_t args)
+{
+    AXO_DEBUG_ASSERT(axo__memory_is_walled(cell, size));
+    if ((memory_budget(cell)->walls & AXO_WALL_GUARD) != 0)
+        axo__wall_give(local->core->pool.walls, block);
+    else
+        axo__pool_free(&local->cache, block, memory_state_block(size, args));
+}
+
+void axo__memory_resize(const axo__cell *cell, size_t size)
 {
     axo__budget *budget = memory_budget(cell);
-    if (budget == NULL || budget->state_walls == 0)
-        return false;
-    size_t size = memory_state_block(axo__cell_class(cell)->state_size, args);
-    if ((budget->state_walls & AXO_WALL_GUARD) != 0)
-        axo__wall_give(local->core->pool.walls, cell->state_block);
-    else
-        axo__pool_free(&local->cache, cell->state_block, size);
-    budget->state_walls = 0;
-    return true;
+    if (budget == NULL)
+        return;
+    axo__budget_force(budget, size);
+    axo__budget_give(budget, budget->own);
+    budget->own = size;
 }
 
 void axo__memory_end(axo__cell *cell)
@@ -184,12 +193,11 @@ static void memory_tell_log(void *arg, const axo__finding *finding)
 /* The state is whole again afterwards, so it is told of once. */
 static void memory_look_state(axo__worker *worker, axo__cell *cell)
 {
-    const axo__budget *budget = memory_budget(cell);
     size_t size = axo__cell_class(cell)->state_size;
-    if (budget == NULL || budget->state_walls == 0)
-        return;
     char *state = cell->state_block;
-    bool pages = (budget->state_walls & AXO_WALL_GUARD) != 0;
+    if (state == NULL || !axo__memory_is_walled(cell, size))
+        return;
+    bool pages = (memory_budget(cell)->walls & AXO_WALL_GUARD) != 0;
     if (pages ? axo__wall_is_whole(state, size) : axo__canary_lives(state + size, AXO__CANARY))
         return;
     if (pages)

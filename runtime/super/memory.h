@@ -20,12 +20,20 @@ bool axo__memory_is_inherited(const axo__core *core, const axo__cell *parent);
 axo_status axo__memory_begin(axo__local *local, const axo__cell *parent, const axo_props *props,
                              axo__cell *cell, size_t state);
 
-/* Takes a state block of `size` bytes that walls stand round; *front: where `args` bytes have room.
- * NULL: no memory. The class's walls say which, and that there are some. */
-void *axo__memory_take_state(axo__local *local, const axo__cell *cell, size_t args, void **front);
+/* Whether walls stand round a state of `size` bytes of this actor, which has a block of another
+ * shape then. */
+bool axo__memory_is_walled(const axo__cell *cell, size_t size);
 
-/* Whether the state block was taken so; gives it back. The instance has gone before. */
-bool axo__memory_give_state(axo__local *local, axo__cell *cell, size_t args);
+/* Takes such a block; *front: where `args` bytes have room. NULL: no memory. */
+void *axo__memory_take_state(axo__local *local, const axo__cell *cell, size_t size, size_t args,
+                             void **front);
+
+/* Gives it back. The instance has gone before, or has another. */
+void axo__memory_give_state(axo__local *local, const axo__cell *cell, void *block, size_t size,
+                            size_t args);
+
+/* The state and the args take `size` bytes now. Bounds count them, and refuse nothing. */
+void axo__memory_resize(const axo__cell *cell, size_t size);
 
 /* The actor holds nothing any more. */
 void axo__memory_end(axo__cell *cell);

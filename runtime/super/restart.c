@@ -19,6 +19,7 @@
 #include "super/children.h"
 #include "super/fail.h"
 #include "super/instance.h"
+#include "super/replace.h"
 #include "super/stash.h"
 #include "super/sweep.h"
 #include "super/watch.h"
@@ -38,7 +39,7 @@ static __attribute__((noinline)) axo_status restart_call_own(axo__worker *worker
 static inline axo_status restart_call_post_restart(axo__worker *worker, axo__cell *cell,
                                                    const axo__cause *cause)
 {
-    const axo_class *cls = axo__cell_class(cell);
+    const axo_class *cls = axo__cell_own_class(cell);
     axo_status status;
     axo__trace(&worker->local, cell,
                cls->post_restart != NULL ? AXO_EV_POST_RESTART : AXO_EV_PRE_START, 0);
@@ -68,7 +69,7 @@ static void restart_tell_leave(axo__worker *worker, axo__cell *cell, axo__cell *
 static inline axo_status restart_leave(axo__worker *worker, axo__cell *cell, bool within)
 {
     AXO_DEBUG_ASSERT(axo__worker_is_in(worker, cell));
-    bool has_hook = axo__cell_class(cell)->post_stop != NULL;
+    bool has_hook = axo__cell_own_class(cell)->post_stop != NULL;
     axo_status status;
     if (cell->life != AXO__INSTANCE_STARTED)
         return AXO_OK; /* post_stop has run before */
@@ -143,7 +144,7 @@ static inline bool restart_call_pre_restart(axo__worker *worker, axo__cell *cell
     AXO_DEBUG_ASSERT(cell->life == AXO__INSTANCE_STARTED);
     axo__keyed_timer_stop_all(worker, cell); /* TM-03 */
     axo__trace(&worker->local, cell, AXO_EV_PRE_RESTART, message != NULL);
-    if (axo__cell_class(cell)->pre_restart != NULL) {
+    if (axo__cell_own_class(cell)->pre_restart != NULL) {
         restart_left(worker, cell,
                      restart_call_own(worker, cell, AXO__SITE_PRE_RESTART, cause, message));
         /* a hook that has crashed has left its children to nobody */
@@ -299,8 +300,10 @@ void axo__restart_go_on(axo__worker *worker, axo__cell *cell)
             return;
         axo__cause cause = family->restart_cause;
         memset(&family->restart_cause, 0, sizeof cause);
+        axo__replace_between(worker, cell);
         restart_finish(worker, cell, &cause, family->restart_own != 0);
     } else if (cell->phase == AXO__PHASE_CREATING && axo__cell_child_count(cell) == 0) {
+        axo__replace_between(worker, cell);
         restart_finish_create(worker, cell, axo__cell_own_family(cell)->restart_own != 0);
     }
 }
@@ -476,7 +479,7 @@ static __attribute__((noinline)) void restart_for_resume(axo__worker *worker,
         return;
     axo__log_begin(&line, core, AXO_LOG_WARNING, AXO_LOG_RESUME, cell);
     line.record.instance = axo__cell_instance(cell);
-    axo__log_failure(&worker->local, &line.record, axo__cell_class(cell));
+    axo__log_failure(&worker->local, &line.record, axo__cell_own_class(cell));
 }
 
 /* Resume of an instance that is not there, or half made, becomes a restart (HF-07, IN-05).

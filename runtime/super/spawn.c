@@ -80,12 +80,12 @@ static size_t spawn_bytes(size_t state_size, size_t units)
 
 static size_t spawn_state_room(const axo__cell *cell)
 {
-    return spawn_room(axo__cell_class(cell)->state_size, cell->args_units);
+    return spawn_room(axo__cell_own_class(cell)->state_size, cell->args_units);
 }
 
 static size_t spawn_block_size(const axo__cell *cell)
 {
-    return spawn_bytes(axo__cell_class(cell)->state_size, cell->args_units);
+    return spawn_bytes(axo__cell_own_class(cell)->state_size, cell->args_units);
 }
 
 size_t axo__spawn_state_bytes(const axo__cell *cell)
@@ -93,13 +93,16 @@ size_t axo__spawn_state_bytes(const axo__cell *cell)
     return spawn_block_size(cell);
 }
 
-/* Whether walls stand round the state, which has a block of another shape then. */
-static bool spawn_is_walled(const axo__cell *cell)
+/* A block for a state and a copy of args; *args is where the copy goes. NULL: no memory. */
+static char *spawn_block_take(axo__local *local, const axo__cell *cell, size_t state_size,
+                              void **args)
 {
-    const axo__extra *extra = axo__cell_extra(cell);
-    const uint32_t walls = AXO_WALL_CANARY | AXO_WALL_GUARD;
-    return extra != NULL && extra->budget != NULL && (extra->budget->walls & walls) != 0 &&
-           axo__cell_class(cell)->state_size > 0;
+    const size_t units = cell->args_units;
+    if (axo__unlikely(axo__memory_is_walled(cell, state_size)))
+        return axo__memory_take_state(local, cell, state_size, units * AXO__ARGS_UNIT, args);
+    char *block = axo__pool_alloc(&local->cache, spawn_bytes(state_size, units));
+    *args = block != NULL ? block + spawn_room(state_size, units) : NULL;
+    return block;
 }
 
 /* One block holds the state and behind it the copy of the args, which every later construct reads
@@ -109,17 +112,10 @@ static bool spawn_take_block(axo__local *local, const axo_props *props, axo__cel
     AXO_DEBUG_ASSERT(cell->state_block == NULL && props->args_size <= AXO_ARGS_MAX);
     axo__cell_cold(cell)->args = props->args;
     cell->args_units = spawn_units(props->args_size) & 0x1fff;
-    size_t size = spawn_block_size(cell);
-    if (size == 0)
+    if (spawn_block_size(cell) == 0)
         return true;
     void *args;
-    char *block;
-    if (spawn_is_walled(cell)) {
-        block = axo__memory_take_state(local, cell, cell->args_units * AXO__ARGS_UNIT, &args);
-    } else {
-        block = axo__pool_alloc(&local->cache, size);
-        args = block != NULL ? block + spawn_state_room(cell) : NULL;
-    }
+    char *block = spawn_block_take(local, cell, props->cls->state_size, &args);
     if (block == NULL) {
         cell->args_units = 0;
         return false;
@@ -131,13 +127,61 @@ static bool spawn_take_block(axo__local *local, const axo_props *props, axo__cel
     return true;
 }
 
+/* A copy of args is whole units, of which the last one may be padding. */
+bool axo__spawn_block_make(axo__local *local, const axo__cell *cell, const axo_class *cls,
+                           axo__spawn_block *out)
+{
+    const size_t size = cls->state_size;
+    void *args;
+    *out = (axo__spawn_block){.cls = cls, .args = axo__cell_cold(cell)->args};
+    if (spawn_bytes(size, cell->args_units) == 0)
+        return true;
+    char *block = spawn_block_take(local, cell, size, &args);
+    if (block == NULL)
+        return false;
+    if (size > 0)
+        out->state = memset(block, 0, size);
+    if (cell->args_units > 0)
+        out->args = memcpy(args, out->args, cell->args_units * AXO__ARGS_UNIT);
+    return true;
+}
+
+void axo__spawn_block_free(axo__local *local, const axo__cell *cell, const axo__spawn_block *block)
+{
+    const size_t units = cell->args_units;
+    const size_t size = block->cls->state_size;
+    void *begin = block->state;
+    if (begin == NULL && units > 0)
+        begin = (void *)(uintptr_t)block->args;
+    if (begin == NULL)
+        return;
+    if (axo__memory_is_walled(cell, size))
+        axo__memory_give_state(local, cell, begin, size, units * AXO__ARGS_UNIT);
+    else
+        axo__pool_free(&local->cache, begin, spawn_bytes(size, units));
+}
+
+void axo__spawn_block_put(axo__local *local, axo__cell *cell, const axo__spawn_block *block)
+{
+    axo__cold *cold = axo__cell_cold(cell);
+    const axo__spawn_block old = {
+        .cls = axo__cell_class(cell), .state = cell->state_block, .args = cold->args};
+    const bool stays = block->state == old.state && block->args == old.args;
+    cell->state_block = block->state;
+    cold->args = block->args;
+    axo__aptr_store_release(&cold->cls, (void *)(uintptr_t)block->cls); /* [C1] */
+    if (stays)
+        return;
+    axo__spawn_block_free(local, cell, &old);
+    axo__memory_resize(cell, spawn_block_size(cell));
+}
+
 /* Takes everything that needs memory, all of it or none; spawn_undo gives back a part that was
  * taken. The name comes last: a birth that then finds no memory must not have held the name against
  * another spawn. */
-static axo_status spawn_take(axo__local *local, const axo__birth *birth, axo__sched *sched,
-                             axo__cell *cell)
+static axo_status spawn_take(axo__local *local, const axo__birth *birth, const axo_props *props,
+                             axo__sched *sched, axo__cell *cell)
 {
-    const axo_props *props = birth->props;
     axo_status status = AXO_OK;
     if (!spawn_take_extra(local, props, sched, cell))
         return AXO_ENOMEM;
@@ -169,13 +213,12 @@ void axo__spawn_free_blocks(axo__local *local, axo__cell *cell)
 
 void axo__spawn_free_all(axo__local *local, axo__cell *cell)
 {
-    if (axo__cell_extra(cell) != NULL &&
-        axo__memory_give_state(local, cell, cell->args_units * AXO__ARGS_UNIT)) {
-        cell->state_block = NULL;
-        cell->args_units = 0;
-    } else {
-        axo__spawn_free_blocks(local, cell);
-    }
+    const axo__spawn_block own = {.cls = axo__cell_class(cell),
+                                  .state = cell->state_block,
+                                  .args = axo__cell_cold(cell)->args};
+    axo__spawn_block_free(local, cell, &own);
+    cell->state_block = NULL;
+    cell->args_units = 0;
     axo__memory_end(cell);
 }
 
@@ -186,7 +229,8 @@ static void spawn_reset(axo__cell *cell)
     AXO_DEBUG_ASSERT((axo__a64_peek_owner(&cell->state.word) & AXO__CLOSED) != 0);
     size_t from = offsetof(axo__cell, receive);
     memset((char *)cell + from, 0, sizeof *cell - from);
-    memset((void *)axo__cell_cold(cell), 0, sizeof(axo__cold));
+    size_t cold = offsetof(axo__cold, args); /* the class is the caller's to store */
+    memset((char *)axo__cell_cold(cell) + cold, 0, sizeof(axo__cold) - cold);
     cell->bounded = 0;
     cell->elsewhere = 0;
     cell->guardian = 0;
@@ -205,27 +249,39 @@ static void spawn_undo(axo__local *local, axo__cell *cell)
     axo__local_untake_cell(local, cell);
 }
 
+/* While a class is being replaced, an actor of it is born with the other one. */
+static const axo_props *spawn_props(axo__core *core, const axo_props *props, axo_props *other)
+{
+    const axo__replacing *what = axo__aptr_load_acquire(&core->replacing); /* [C2] */
+    if (axo__likely(what == NULL) || props->cls != what->from)
+        return props;
+    *other = *props;
+    other->cls = what->to;
+    return other;
+}
+
 /* The order of the last steps is the order of visibility: lane and word are ready before
  * axo__table_begin lets threads find the cell by reference, and the name leads to the cell only
  * after that. */
 axo_status axo__spawn_make(axo__local *local, const axo__birth *birth, axo__cell **out)
 {
     axo__core *core = local->core;
-    const axo_props *props = birth->props;
+    axo_props other;
+    const axo_props *props = spawn_props(core, birth->props, &other);
     axo_status status = AXO_OK;
     *out = NULL;
     axo__cell *cell = axo__local_take_cell(local, &status);
     if (cell == NULL)
         return status;
     spawn_reset(cell);
-    axo__cell_cold(cell)->cls = props->cls;
+    axo__aptr_store_relaxed(&axo__cell_cold(cell)->cls, (void *)(uintptr_t)props->cls);
     cell->lifetime = props->lifetime & 3;
     if (axo__unlikely(props->cls->watchdog_ms != 0) && core->contain != NULL)
         axo__a32_store_relaxed(&core->watchdogs, 1);
     axo__sched *sched = NULL;
     status = core->dispatch(core, props, &sched);
     if (status == AXO_OK) {
-        status = spawn_take(local, birth, sched, cell);
+        status = spawn_take(local, birth, props, sched, cell);
         if (status != AXO_OK)
             core->undispatch(core, sched);
     }
@@ -316,9 +372,10 @@ static inline void spawn_fill(axo__cell *cell, const axo_props *props, const axo
     cell->elsewhere = 0;
     cell->guardian = 0;
     axo__cold *cold = axo__cell_cold(cell);
-    *cold = (axo__cold){.cls = cls,
-                        .args = props->args,
-                        .next = axo__cell_link(sibling) & AXO__LINK_MASK};
+    axo__aptr_store_relaxed(&cold->cls, (void *)(uintptr_t)cls);
+    cold->args = props->args;
+    memset(&cold->failure, 0, sizeof *cold - offsetof(axo__cold, failure));
+    cold->next = axo__cell_link(sibling) & AXO__LINK_MASK;
     AXO_DEBUG_ASSERT(block != NULL || props->args_size == 0);
     if (axo__unlikely(block != NULL && props->args_size > 0))
         cold->args = memcpy((char *)block + spawn_state_room(cell), props->args, props->args_size);

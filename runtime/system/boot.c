@@ -513,8 +513,11 @@ static axo_status boot_contain(axo_system *system)
 static void boot_undo_aids(axo_system *system)
 {
     axo__core *core = &system->core;
+    axo__grace_block *replacing = axo__aptr_load_relaxed(&core->replacing);
     axo__board_end(&system->board);
     axo__figures_free(core->figures);
+    if (replacing != NULL)
+        boot_give_block(system, replacing);
     if (core->contain == NULL)
         return;
     axo__contain_free(&core->heap, core->contain);

@@ -36,6 +36,8 @@ static const char *border_site(const axo__worker *worker)
         return "post_restart";
     case AXO_SITE_SETTLE:
         return "settle";
+    case AXO_SITE_MIGRATE:
+        return "migrate";
     case AXO__SITE_POST_STOP:
         return "post_stop";
     default:

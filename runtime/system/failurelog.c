@@ -17,11 +17,18 @@ void axo__failures_fini(axo__failures *failures)
     axo__os_mutex_fini(&failures->mutex);
 }
 
+/* Another class may be where one was that has been unloaded. */
+static bool failures_is_of(const axo__failure_sort *sort, const axo_class *cls)
+{
+    return sort->cls == cls &&
+           strncmp(sort->name, axo__log_class_name(cls), sizeof sort->name - 1) == 0;
+}
+
 static bool failures_is(const axo__failure_sort *sort, const axo_log_record *record,
                         const axo_class *cls)
 {
-    return sort->cls == cls && sort->code == record->code && sort->event == record->event &&
-           sort->directive == record->directive;
+    return failures_is_of(sort, cls) && sort->code == record->code &&
+           sort->event == record->event && sort->directive == record->directive;
 }
 
 /* The sort of a record, or the one whose place a new sort takes: an unused one, else the one whose

@@ -105,7 +105,7 @@ static axo_status options_check_strategy(const axo_strategy *strategy)
     return strategy->size >= sizeof copy ? AXO_OK : AXO_EVERSION;
 }
 
-static axo_status options_check_class(const axo_class *cls)
+axo_status axo__class_check(const axo_class *cls)
 {
     axo_class copy;
     axo_status status = AXO_OK;
@@ -164,7 +164,7 @@ axo_status axo__props_read(const axo_props *from, axo_props *to)
         to->outstanding_bytes > AXO_DEMAND_MAX ||
         to->outstanding_answer > (to->outstanding_bytes != 0 ? AXO_DEMAND_MAX : 0))
         return AXO_EINVAL;
-    status = options_check_class(to->cls);
+    status = axo__class_check(to->cls);
     if (status == AXO_OK)
         status = options_check_strategy(to->strategy);
     if (status == AXO_OK)

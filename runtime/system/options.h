@@ -27,6 +27,9 @@ bool axo__node_is_good(const axo_node *node);
 /* Copies props, and checks them and the structs that they point at. */
 axo_status axo__props_read(const axo_props *from, axo_props *to);
 
+/* Checks a class. */
+axo_status axo__class_check(const axo_class *cls);
+
 /* A class's `on_crash`, with its watchdog above it: one comparison for both. */
 static inline uint64_t axo__class_crash(const axo_class *cls)
 {

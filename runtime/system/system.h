@@ -17,8 +17,11 @@
  *   [Y2] cas acq_rel, ended                        the latch is set once
  *   [Y3] seq_cst, root_gone    after a worker's own last free, before it reads the others': of two
  *                              workers that free at the same time, one sees both
+ *   [Y4] cas acq_rel / store release, replaces     the record of the replacement, from one caller
+ *                              to the next
  *   [W1] as in sched/wake.h
  *   [W5] as in sched/pool.h
+ *   [C1] [C2] as in cell/replacing.h
  *   [T2] as in cell/table.h
  *   [T4] as in cell/table.h
  */
@@ -72,6 +75,7 @@ struct axo_system {
     axo__registry registry;
     axo__board board;
     axo__health health;
+    axo__a32 replaces;        /* 1: a thread is in axo_class_replace; [Y4] */
     axo__os_home home;        /* the process that made the system */
     uint32_t plain_tags;      /* fixed: a send from outside of a lower tag may be a plain one */
     char name[AXO_NAME_MAX + 1];

@@ -75,6 +75,7 @@ static void names(void **state)
     assert_string_equal(axo_failure_kind_name(12), "?");
     assert_string_equal(axo_site_name(AXO_SITE_POST_RESTART), "post_restart");
     assert_string_equal(axo_site_name(AXO_SITE_SETTLE), "settle");
+    assert_string_equal(axo_site_name(AXO_SITE_MIGRATE), "migrate");
     assert_string_equal(axo_site_name(4), "?");
     assert_string_equal(axo_directive_name(AXO_ESCALATE), "escalate");
     assert_string_equal(axo_directive_name(0), "?");

@@ -21,3 +21,9 @@ bench-s1: $B/test/example/kv_server
 	$QQUICK='$(QUICK)' PAIRS='$(PAIRS)' bench/s1_kv.sh $<
 bench-crash: $B/test/example/crashy_server
 	$QQUICK='$(QUICK)' bench/crash.sh $<
+# The two versions of plugin.c's plugin: linked with nothing but the C library.
+BRAINS := $(foreach n,1 2,$B/test/example/brain/brain$n.so)
+$(BRAINS): $B/test/example/brain/brain%.so: test/example/brain/brain.c test/example/brain/brain.h Makefile test/example/example.mk
+	$(call say,CC   )
+	$Qmkdir -p $(@D) && $(CC) $(filter-out -MMD -MP,$(ALL_CFLAGS)) -DBRAIN_VERSION=$* $(ALL_LDFLAGS) -shared -o $@ $<
+$B/test/example/plugin: $(BRAINS)

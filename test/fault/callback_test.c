@@ -29,16 +29,21 @@ static void call_see(void *user, const axo_visited *it)
     assert_true(user == NULL && it == NULL); /* nothing is shown */
 }
 
+static const axo_class call_class;
+static const axo_class call_other;
+
 /* None of these may wait for the thread that it runs on. */
 static axo_status call_wait(axo_ctx *ctx, axo_system *system)
 {
     axo_asked asked;
     uint64_t turns;
+    const axo_replacement what = AXO_REPLACEMENT(.from = &call_class, .to = &call_other);
     axo_ref self = axo_self(ctx);
     if (axo_system_stop(system, -1, NULL, 0, NULL) != AXO_ECONTEXT ||
         axo_system_wait(system, -1, NULL) != AXO_ECONTEXT ||
         axo_system_quiesce(system, -1) != AXO_ECONTEXT ||
         axo_system_visit(system, call_see, NULL) != AXO_ECONTEXT ||
+        axo_class_replace(system, &what, -1) != AXO_ECONTEXT ||
         axo_system_destroy(system) != AXO_ECONTEXT ||
         axo_run_host(system, -1, &turns) != AXO_ECONTEXT ||
         axo_step_host(system, 1, &turns) != AXO_ECONTEXT ||
@@ -76,6 +81,8 @@ static axo_status call_construct(axo_ctx *ctx, void *state, const void *args)
 }
 
 static const axo_class call_class = AXO_CLASS(
+    .state_size = sizeof(call_seen *), .construct = call_construct, .receive = call_receive);
+static const axo_class call_other = AXO_CLASS(
     .state_size = sizeof(call_seen *), .construct = call_construct, .receive = call_receive);
 
 static axo_directive call_decide(axo_ctx *ctx, void *state, const axo_failure *failure, void *user)

@@ -75,6 +75,10 @@ static inline void every_nothing(void *arg)
 }
 
 static const axo_class every_class = AXO_CLASS(.name = "every", .receive = every_receive);
+static const axo_class every_old = AXO_CLASS(.name = "old", .receive = every_receive);
+static const axo_class every_new = AXO_CLASS(.name = "new", .receive = every_receive);
+static const axo_replacement every_replacement =
+    AXO_REPLACEMENT(.from = &every_old, .to = &every_new);
 
 /* ---- the rows: name, form, call; the forms are the macros EVERY_FORM below ------------------- */
 
@@ -112,6 +116,8 @@ static const axo_class every_class = AXO_CLASS(.name = "every", .receive = every
     X(axo_remote_terminated, STATUS,                                                               \
       axo_remote_terminated(w->system, 1, &(axo_terminated){.actor = w->mute}))                    \
     X(axo_remote_lose, STATUS, axo_remote_lose(w->system, 1))                                      \
+    X(axo_class_replace, STATUS,                                                                   \
+      axo_class_replace(w->system, &every_replacement, 1000000000))                                \
     X(axo_system_spawn, STATUS, axo_system_spawn(w->system, &w->props, &w->ref))                   \
     X(axo_system_spawn_or_get, STATUS,                                                             \
       axo_system_spawn_or_get(w->system, &w->props, &w->ref, &w->created))                         \

@@ -214,6 +214,79 @@ static void memory_many(world *w)
     MUST(w, axo_group_free(group) == AXO_OK);
 }
 
+/* ---- a class that is replaced ---- */
+
+typedef struct memory_change {
+    uint32_t made[2]; /* states of each class */
+    uint32_t handled[2];
+} memory_change;
+
+static axo_status memory_changed_construct(axo_ctx *ctx, void *state, const void *args)
+{
+    memory_change **me = state;
+    (void)ctx;
+    memcpy(me, args, sizeof(memory_change *));
+    (*me)->made[0]++;
+    return AXO_OK;
+}
+
+static axo_status memory_old_receive(axo_ctx *ctx, void *state, const axo_message *message)
+{
+    (void)ctx;
+    (void)message;
+    (*(memory_change **)state)->handled[0]++;
+    return AXO_OK;
+}
+
+static axo_status memory_new_receive(axo_ctx *ctx, void *state, const axo_message *message)
+{
+    (void)ctx;
+    (void)message;
+    (*(memory_change **)state)->handled[1]++;
+    return AXO_OK;
+}
+
+static axo_status memory_migrate(axo_ctx *ctx, void *state, void *old, void *user)
+{
+    (void)ctx;
+    (void)user;
+    memcpy(state, old, sizeof(memory_change *));
+    (*(memory_change **)state)->made[1]++;
+    return AXO_OK;
+}
+
+static const axo_class memory_old =
+    AXO_CLASS(.name = "old", .state_size = sizeof(memory_change *),
+              .construct = memory_changed_construct, .receive = memory_old_receive);
+static const axo_class memory_new =
+    AXO_CLASS(.name = "new", .state_size = 6000, .construct = memory_changed_construct,
+              .receive = memory_new_receive);
+
+/* Refused, an actor is whole and of its old class; it is asked again by the next call, as who
+ * replaces does. */
+static void memory_replace(world *w)
+{
+    memory_change change = {{0, 0}, {0, 0}};
+    memory_change *its = &change;
+    axo_ref ref;
+    axo_props props = AXO_PROPS(.cls = &memory_old, .args = &its, .args_size = sizeof its);
+    const axo_replacement what =
+        AXO_REPLACEMENT(.from = &memory_old, .to = &memory_new, .migrate = memory_migrate);
+    if (TRY(w, axo_system_spawn(w->system, &props, &ref)) != AXO_OK)
+        return;
+    world_run(w);
+    axo_status status = TRY(w, axo_class_replace(w->system, &what, WORLD_S));
+    for (uint32_t i = 0; status == AXO_ENOMEM && i < 4; i++) {
+        MUST(w, change.made[1] == 0);
+        status = TRY(w, axo_class_replace(w->system, &what, WORLD_S));
+    }
+    MUST(w, change.made[0] == 1 && change.handled[0] + change.handled[1] == 0);
+    world_post(w, ref, WORLD_NOTE);
+    world_run(w);
+    MUST(w, change.made[1] == (status == AXO_OK));
+    MUST(w, change.handled[status == AXO_OK ? 0 : 1] == 0);
+}
+
 static const axo_options memory_canary = AXO_OPTIONS(.walls = AXO_WALL_CANARY);
 static const axo_options memory_waits = AXO_OPTIONS(.walls = AXO_WALL_FREED);
 static const axo_options memory_pages = AXO_OPTIONS(.walls = AXO_WALL_GUARD | AXO_WALL_FREEZE);
@@ -223,6 +296,9 @@ const scene scenes_memory[] = {
     {.name = "heap with bounds", .run = memory_bounds},
     {.name = "what is outstanding", .run = memory_outstanding},
     {.name = "a message to many, a trim", .run = memory_many},
+    {.name = "a class that is replaced", .run = memory_replace},
+    {.name = "a class that is replaced, with pages", .run = memory_replace,
+     .options = &memory_pages},
     {.name = "heap with canaries", .run = memory_heap, .options = &memory_canary},
     {.name = "heap with freed blocks that wait", .run = memory_heap, .options = &memory_waits},
     {.name = "heap with pages", .run = memory_bounds, .options = &memory_pages},

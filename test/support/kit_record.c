@@ -201,6 +201,7 @@ static const struct kit_word {
     {"site", "DECIDER", AXO_SITE_DECIDER},
     {"site", "POST_RESTART", AXO_SITE_POST_RESTART},
     {"site", "SETTLE", AXO_SITE_SETTLE},
+    {"site", "MIGRATE", AXO_SITE_MIGRATE},
     {"decided directive", "RESUME", AXO_RESUME},
     {"decided directive", "RESTART", AXO_RESTART},
     {"decided directive", "STOP", AXO_STOP},

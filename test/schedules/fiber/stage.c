@@ -89,9 +89,13 @@ static void stage_dead_letter(void *user, const axo_dead_letter *letter)
     at.dead++;
 }
 
+void (*stage_look)(const axo_event *e);
+
 static void stage_event(void *user, const axo_event *e)
 {
     at.events[e->kind % 64]++;
+    if (stage_look != NULL)
+        stage_look(e);
     axo__sim_mark((uint64_t)e->kind << 32 ^ e->actor.bits);
     if (at.loud && at.going)
         axo__sim_note("%s %" PRIx64, axo_event_name(e->kind), e->actor.bits);
@@ -232,6 +236,7 @@ uint64_t stage_play(const stage_scene *scene, uint64_t seed)
 {
     bool loud = at.loud;
     memset(&at, 0, sizeof at);
+    stage_look = NULL;
     at.scene = scene;
     at.loud = loud;
     axo__self = NULL;

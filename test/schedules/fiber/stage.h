@@ -57,6 +57,9 @@ void stage_fail(const char *format, ...) __attribute__((format(printf, 1, 2), no
          : stage_fail("%s:%d: %s is %" PRIu64 ", %s is %" PRIu64, __FILE__, __LINE__, #a,          \
                       (uint64_t)(a), #b, (uint64_t)(b)))
 
+/* A scene's own look at each event; NULL after each scene. */
+extern void (*stage_look)(const axo_event *e);
+
 /* A system with so many workers, at rest; 0: manual, whose actors run on a fiber "host". */
 void stage_boot(uint32_t workers);
 /* The same, of these options. */

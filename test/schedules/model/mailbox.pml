@@ -84,7 +84,7 @@
  * stamp super/children.c:children_suspend_here 0084eec2b5ee
  * stamp super/gone.c:axo__gone_drain_users bebdee6377c1
  * stamp super/gone.c:gone_is_drained 87dd7abe04a5
- * stamp super/lane.c:lane_directives 1844dac911d7
+ * stamp super/lane.c:lane_directives e0e0b1387a7f
  * stamp super/lane.c:lane_system d9724f74164d
  * stamp super/leaf.c:leaf_close d374c24acb8a
  * stamp super/restart.c:axo__restart_shift 4c9471a01df2

@@ -55,23 +55,23 @@
  * stamp super/fail.c:axo__fail_begin dd2b57a60b06
  * stamp super/fail.c:axo__fail_report 8148d0875340
  * stamp super/fail.c:axo__fail_resolve da50cc633b56
- * stamp super/instance.c:axo__instance_construct c5edbd889f0b
- * stamp super/instance.c:axo__instance_create 185038f88a7f
+ * stamp super/instance.c:axo__instance_construct 199e4097b550
+ * stamp super/instance.c:axo__instance_create 09916d9b5210
  * stamp super/lane.c:lane_child_gone c5f7daf4c5e7
- * stamp super/lane.c:lane_directives 1844dac911d7
+ * stamp super/lane.c:lane_directives e0e0b1387a7f
  * stamp super/lane.c:lane_fail ec29b41ec451
  * stamp super/lane.c:lane_go_on da53eeca74fc
  * stamp super/lane.c:lane_system d9724f74164d
  * stamp super/lane.c:lane_take b96407841ec0
  * stamp super/leaf.c:leaf_close d374c24acb8a
  * stamp super/restart.c:axo__restart_default_pre_restart e58921cc45c1
- * stamp super/restart.c:axo__restart_go_on 1d7a60c233d4
+ * stamp super/restart.c:axo__restart_go_on 5053803fc2d3
  * stamp super/restart.c:axo__restart_own 2db079a7d995
  * stamp super/restart.c:axo__restart_resume_own ebc6d0dbbf19
  * stamp super/restart.c:axo__restart_shift 4c9471a01df2
  * stamp super/restart.c:axo__restart_take 2e8e49958cad
  * stamp super/restart.c:restart_begin 6dafc29ef46c
- * stamp super/restart.c:restart_call_pre_restart 1daa85ecc412
+ * stamp super/restart.c:restart_call_pre_restart 3c6c52b7751d
  * stamp super/restart.c:restart_create_again fe7a20b597ae
  * stamp super/restart.c:restart_finish f0f26dd2dc5c
  * stamp super/restart.c:restart_finish_create b09a01ba65ed

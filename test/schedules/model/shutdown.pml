@@ -51,7 +51,7 @@
  * stamp super/gone.c:gone_abandon 47766442ed94
  * stamp super/lane.c:lane_system d9724f74164d
  * stamp super/spawn.c:axo__spawn_adopt c5869e4ed401
- * stamp super/spawn.c:axo__spawn_make 75045f1d3ed6
+ * stamp super/spawn.c:axo__spawn_make 9d71320e7f0d
  * stamp super/stop.c:axo__stop_begin cc953e2cef6f
  * stamp super/stop.c:axo__stop_finish de70b6a26d98
  * stamp system/boot.c:axo__boot_destroy 515ba2e9f28f

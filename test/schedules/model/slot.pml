@@ -37,7 +37,7 @@
  * stamp cell/table.h:axo__table_find 5142c26785b3
  * stamp mem/grace.c:axo__grace_retire afb0ddfebabc
  * stamp mem/grace.c:grace_step 676fb89e75cb
- * stamp mem/grace.c:grace_take eee6ab1e35a7
+ * stamp mem/grace.c:grace_take abe1af09ef45
  * stamp mem/rcu.c:axo__grace_offline ee1b0131c7dd
  * stamp mem/rcu.c:axo__grace_online fe4e9694903e
  * stamp mem/rcu.c:axo__grace_quiet 390fc8ad6da0
@@ -55,7 +55,7 @@
  * stamp super/gone.c:axo__gone_drain_users bebdee6377c1
  * stamp super/gone.c:axo__gone_expire 4e05817f01f9
  * stamp super/leaf.c:leaf_close d374c24acb8a
- * stamp super/spawn.c:axo__spawn_make 75045f1d3ed6
+ * stamp super/spawn.c:axo__spawn_make 9d71320e7f0d
  * stamp super/stop.c:axo__stop_finish de70b6a26d98
  * stamp system/boot.c:boot_expire 483b6af7e528
  * stamp system/boot.c:boot_pass_doors ffe7d70ed459

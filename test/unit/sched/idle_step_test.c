@@ -417,7 +417,7 @@ static axo__cell *offer_open(void)
     wake(worker_at(0));
     axo__self = worker_at(0);
     axo__cell *cell = cell_new();
-    axo__cell_cold(cell)->cls = &offer_class;
+    axo__aptr_store_relaxed(&axo__cell_cold(cell)->cls, (void *)(uintptr_t)&offer_class);
     cell->receive = offer_class.receive;
     cell->phase = AXO__PHASE_NORMAL;
     cell->life = AXO__INSTANCE_STARTED;

@@ -70,7 +70,7 @@ static void world_open(void)
     axo__worker_body.begin(world_worker());
     world_worker()->current = &world.shelf.cells[0];
     world.cell = &world.shelf.cells[0];
-    axo__cell_cold(world.cell)->cls = &cls;
+    axo__aptr_store_relaxed(&axo__cell_cold(world.cell)->cls, (void *)(uintptr_t)&cls);
     axo__a64_store_relaxed(&world.cell->self, AXO__SELF_ENDED); /* it is being made */
     axo__stack_init(&world.cell->system);
     axo__state_init(&world.cell->state, 2);
