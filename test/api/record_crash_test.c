@@ -1,0 +1,185 @@
+/* record_crash_test.c - a process that dies leaves its recording up to the step in which it died:
+ * by SIGKILL at any moment, by a crash in a handler; the replay crashes in the same record. */
+#include <time.h>
+
+#include "api/record_world.h"
+
+#include "support/slower.h"
+
+/* What a child tells of itself, also when it is dead. */
+typedef struct told {
+    volatile uint64_t steps;
+    volatile uint64_t records; /* whole ones when it died */
+    volatile uint64_t hash;
+} told;
+
+static told *told_make(void)
+{
+    void *memory = mmap(NULL, sizeof(told), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
+                        -1, 0);
+    assert_true(memory != MAP_FAILED);
+    return memory;
+}
+
+/* A child that has no core and no handlers of a sanitizer. */
+static pid_t child_begin(void)
+{
+    const struct rlimit none = {0, 0};
+    (void)fflush(NULL);
+    pid_t pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        (void)setrlimit(RLIMIT_CORE, &none);
+        (void)signal(SIGSEGV, SIG_DFL);
+        (void)signal(SIGABRT, SIG_DFL);
+    }
+    return pid;
+}
+
+static int child_end(pid_t pid)
+{
+    int status;
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    return status;
+}
+
+/* Records until it is killed, and says behind each step what it has come to. */
+static void child_records(const char *path, uint64_t seed, told *says)
+{
+    world w = {.now = 0};
+    const axo_options options = world_options(&w, seed);
+    axo_recording recording = world_recording(&w, &options, path);
+    uint64_t chance = ~seed;
+    recording.each_event = seed % 2 != 0;
+    if (axo_record_start(&recording, &w.recorder, NULL) != AXO_OK)
+        _exit(1);
+    for (;;) {
+        axo_record_report report = AXO_RECORD_REPORT();
+        for (uint32_t k = (uint32_t)(world_chance(&chance) % 12); k > 0; k--)
+            script_input(&w, &chance);
+        if (script_step(&w, &chance) != AXO_OK ||
+            axo_record_report_of(w.recorder, &report) != AXO_OK)
+            _exit(2);
+        says->hash = report.hash.value;
+        says->steps = report.steps;
+    }
+}
+
+/* Plays a file whose process has died; as many steps as it had begun are in it. */
+static axo_record_report replay_torn(const char *path, uint64_t seed, uint64_t steps)
+{
+    axo_record_report file = AXO_RECORD_REPORT();
+    axo_status status = axo_record_check(path, &file);
+    if (status != AXO_OK)
+        fail_msg("%s: %s", axo_status_name(status), file.text);
+    assert_true(file.closed == 0);
+    assert_true(file.steps >= steps); /* no step is lost that was over */
+    const axo_record_report report = world_replay(path, seed, 0);
+    if (report.state != AXO_RECORD_END)
+        fail_msg("record %u, event %u: %s", (unsigned)report.record, (unsigned)report.event,
+                 report.text);
+    assert_int_equal(report.records, file.records);
+    assert_int_equal(report.steps, file.steps);
+    return report;
+}
+
+static void killed(void **state)
+{
+    const uint32_t times = slower_share(60, 4);
+    uint64_t chance = 5;
+    char path[128];
+    told *says = told_make();
+    for (uint64_t seed = 1; seed <= times; seed++) {
+        const uint64_t steps = world_chance(&chance) % 200;
+        const long wait = (long)(world_chance(&chance) % 400000);
+        says->steps = says->hash = 0;
+        (void)world_path(path, "killed");
+        pid_t pid = child_begin();
+        if (pid == 0)
+            child_records(path, seed, says);
+        while (says->steps <= steps && waitpid(pid, NULL, WNOHANG) == 0)
+            (void)nanosleep(&(struct timespec){.tv_nsec = 20000}, NULL);
+        (void)nanosleep(&(struct timespec){.tv_nsec = wait}, NULL);
+        assert_int_equal(kill(pid, SIGKILL), 0);
+        assert_int_equal(WTERMSIG(child_end(pid)), SIGKILL);
+        (void)replay_torn(path, seed, says->steps);
+        assert_int_equal(unlink(path), 0);
+    }
+    assert_int_equal(munmap(says, sizeof *says), 0);
+}
+
+/* ---- a crash ---- */
+
+static void child_crashes(const char *path, uint64_t seed, told *says)
+{
+    world w = {.now = 0};
+    const axo_options options = world_options(&w, seed);
+    const axo_recording recording = world_recording(&w, &options, path);
+    axo_record_report report = AXO_RECORD_REPORT();
+    if (axo_record_start(&recording, &w.recorder, NULL) != AXO_OK)
+        _exit(1);
+    script_play(&w, seed, 10);
+    for (;;) { /* those that wait for their restart crash later */
+        w.now += 50 * MS;
+        for (uint32_t i = 0; i < ENTITIES; i += 5)
+            (void)axo_record_send(w.recorder, w.cast[i], CRASH, NULL, 0);
+        if (axo_record_flush(w.recorder) != AXO_OK ||
+            axo_record_report_of(w.recorder, &report) != AXO_OK)
+            _exit(2);
+        says->records = report.records;
+        (void)axo_record_run(w.recorder, -1, NULL);
+    }
+}
+
+/* Says before each record which one it plays. */
+static void child_plays(const char *path, uint64_t seed, told *says)
+{
+    world w = {.now = 0};
+    const axo_options options = world_options(&w, seed);
+    const axo_recording recording = world_recording(&w, &options, path);
+    axo_record_report report = AXO_RECORD_REPORT();
+    axo_replay *replay;
+    if (axo_replay_start(&recording, &replay, &report) != AXO_OK)
+        _exit(1);
+    do {
+        says->records = report.records;
+        if (axo_replay_next(replay, &report) != AXO_OK)
+            _exit(2);
+    } while (report.state == AXO_RECORD_GOES_ON);
+    _exit(3);
+}
+
+static void crash_again(void **state)
+{
+    char path[128];
+    told *says = told_make();
+    for (uint64_t seed = 1; seed <= 10; seed++) {
+        axo_record_report file = AXO_RECORD_REPORT();
+        (void)world_path(path, "crash");
+        pid_t pid = child_begin();
+        if (pid == 0)
+            child_crashes(path, seed, says);
+        int status = child_end(pid);
+        assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGSEGV);
+        const uint64_t crashed = says->records; /* the number of the step's record */
+        assert_int_equal(axo_record_check(path, &file), AXO_OK);
+        assert_int_equal(file.records, crashed + 1); /* the step is the last */
+        assert_true(file.closed == 0 && file.torn == 0);
+        says->records = 0;
+        pid = child_begin();
+        if (pid == 0)
+            child_plays(path, seed, says);
+        status = child_end(pid);
+        assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGSEGV);
+        assert_int_equal(says->records, crashed);
+        assert_int_equal(unlink(path), 0);
+    }
+    assert_int_equal(munmap(says, sizeof *says), 0);
+}
+
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(killed),
+    cmocka_unit_test(crash_again),
+};
+
+TEST_MAIN(tests)
