@@ -195,6 +195,7 @@ RECORD_BUILT := $(if $(NO_RECORD),,$B/libaxo-record.a $(if $(sanitize_$v),,$(REC
 RECORD_USERS := $B/test/example/flight_recorder $B/test/fuzz/fuzz_record \
   $(call programs,test/unit/record/*_test.c test/api/record_*_test.c)
 TESTS := $(filter-out $(if $(NO_RECORD),$(RECORD_USERS)),$(TESTS))
+$B/test/api/record_limits_test: LDFLAGS += -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=posix_memalign
 CONSOLE_USERS := $B/test/example/console $B/test/support/console/serve
 EXAMPLES := $(filter-out $(if $(PARSER),,%/http_server) $(if $(SDL),,%/engine) $(if $(CONSOLE),,$(CONSOLE_USERS)) $(if $(PROCESS),,$(PROCESS_USERS)) $(if $(NO_RECORD),$(RECORD_USERS)) $(NO_CPP),\
   $(call programs,test/example/*.c) $(filter-out %_test,$(CPP_ALL)))

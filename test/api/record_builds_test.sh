@@ -31,7 +31,7 @@ for recorder in "${!players[@]}"; do
             played=$((played + 1))
         done
     done
-    # What is written is the same too, byte by byte.
-    for seed in 1 2 3 4 5 6; do cmp "$stage/0.$seed" "$stage/$recorder.$seed"; done
+    # Without budgets, which are of each machine's own, what is written is the same byte by byte.
+    for seed in 3 6; do cmp "$stage/0.$seed" "$stage/$recorder.$seed"; done
 done
 echo "${#players[@]} builds, $played files played"

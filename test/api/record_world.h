@@ -386,13 +386,16 @@ static inline void script_input(world *w, uint64_t *chance)
     }
 }
 
+/* true: no step has a budget, so that files of different machines are the same. */
+static bool script_even;
+
 static inline axo_status script_step(world *w, uint64_t *chance)
 {
     const uint64_t draw = world_chance(chance);
     w->now += (int64_t)(draw >> 32 & 15) * MS;
     if (draw % 4 == 0)
         return axo_record_step(w->recorder, 1 + (draw >> 8 & 63), NULL);
-    if (draw % 4 == 1)
+    if (draw % 4 == 1 && !script_even)
         return axo_record_run(w->recorder, (int64_t)(draw >> 8 & 0xffff), NULL);
     return axo_record_run(w->recorder, -1, NULL);
 }

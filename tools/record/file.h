@@ -26,8 +26,9 @@
  *     DONE     4 status    8 turns    8 calls    8 events    8 hash    8 digest    8 events kept
  *     END      8 events    8 hash
  *
- *     ref      1 what: 0 none, 1 an index, 2 bits as they were    8 that
- *     words    4 count, 4 4 each: the word of the payload (8 bytes each), the index that it means
+ *     ref      1 what: 0 none, 1 the last one of an index, 2 another one of it    8 the index
+ *     words    4 count, 4 4 each: the word of the bytes (of 8 bytes each), which is 0 in them, and
+ *              the index whose last reference it is
  *
  * HEAD is the first record, BEGIN the second. BEGIN, SEND, ACT, CALL and STEP are inputs; what an
  * input has led to follows it: EVENTS as far as events are kept, and a DONE. The DONE is left out

@@ -6,6 +6,9 @@
 
 enum { NAMES_WORD = 8, NAMES_FIX = 8 };
 
+/* The highest bits are a node's, which no reference of a system has (runtime/cell/table.h). */
+#define NAMES_NOBODY (UINT64_C(0xff) << 56)
+
 void record_names_fini(record_names *names)
 {
     for (size_t i = 0; i < NAMES_CHUNKS; i++)
@@ -47,7 +50,7 @@ axo_status record_names_write(const record_names *names, axo_ref ref, record_ref
     else if (names->lost)
         return AXO_ENOMEM;
     else
-        *out = (record_ref){.what = 2, .value = ref.bits};
+        *out = (record_ref){.what = 2, .value = axo_ref_index(ref)};
     return AXO_OK;
 }
 
@@ -57,7 +60,7 @@ axo_status record_names_read(const record_names *names, record_ref from, axo_ref
     if (from.what == 0)
         return AXO_OK;
     if (from.what == 2) {
-        out->bits = from.value;
+        out->bits = NAMES_NOBODY | from.value;
         return AXO_OK;
     }
     *out = names_last(names, (uint32_t)from.value);
@@ -77,8 +80,7 @@ record_ref record_get_ref(record_get *get)
     record_ref ref;
     ref.what = record_get_u8(get);
     ref.value = record_get_u64(get);
-    if (ref.what > 2 || (ref.what == 1 && ref.value >= NAMES_CHUNKS * NAMES_CHUNK) ||
-        (ref.what == 0) != (ref.value == 0 && ref.what != 1))
+    if (ref.what > 2 || ref.value >= (ref.what == 0 ? 1 : NAMES_CHUNKS * NAMES_CHUNK))
         get->short_of = true;
     return ref;
 }
@@ -103,16 +105,20 @@ uint32_t record_names_count(const record_names *names, const void *bytes, size_t
 void record_names_put(const record_names *names, record_put *put, uint32_t words,
                       const void *bytes, size_t size)
 {
+    uint8_t *copy = put->at + 4 + (size_t)words * NAMES_FIX;
     record_put_u32(put, words);
+    if (size > 0)
+        memcpy(copy, bytes, size);
     for (size_t i = 0; words > 0; i++) {
         const axo_ref ref = names_word(bytes, i);
         if (!record_names_has(names, ref))
             continue;
         record_put_u32(put, (uint32_t)i);
         record_put_u32(put, axo_ref_index(ref));
+        memset(copy + i * NAMES_WORD, 0, NAMES_WORD);
         words--;
     }
-    record_put_bytes(put, bytes, size);
+    put->at = copy + size;
 }
 
 bool record_get_names(record_get *get, record_bytes *out)

@@ -1,9 +1,9 @@
 /* names.h - which actor a reference means, in words that another run understands.
  *
  * The bits of references are others in each run; their indices (axo_ref_index) are not. For each
- * index the book has the reference that had it last, as the events of births say, so a reference is
- * either the one of its index, and is written as that, or nobody's, and is written as it is: in
- * another run it is nobody's too, unless two secret numbers of 32 bits are the same. */
+ * index the book has the reference that had it last, as the events of births say. So a reference
+ * is either the last one of its index, or nobody's, and then one of that index that is nobody's does
+ * for it. No bits of living references are in a file: they are secrets (ref.h). */
 #ifndef RECORD_NAMES_H
 #define RECORD_NAMES_H
 
@@ -25,7 +25,7 @@ typedef struct record_names {
 
 /* A reference as it stands in the file. */
 typedef struct record_ref {
-    uint8_t what; /* 0: none; 1: an index; 2: bits */
+    uint8_t what; /* 0: none; 1: the last one of an index; 2: another one of it */
     uint64_t value;
 } record_ref;
 enum { RECORD_REF = 9 }; /* bytes */
@@ -50,7 +50,7 @@ record_ref record_get_ref(record_get *get);
 /* How many words of the bytes are references of this book. */
 uint32_t record_names_count(const record_names *names, const void *bytes, size_t size);
 
-/* Writes the words, and then the bytes as they are. */
+/* Writes the words, and then the bytes, with zeros in the place of the words. */
 void record_names_put(const record_names *names, record_put *put, uint32_t words,
                       const void *bytes, size_t size);
 

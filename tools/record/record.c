@@ -197,14 +197,14 @@ static axo_status recorder_look_past(axo_recorder *recorder)
     const axo_stats before = recorder->counted;
     recorder_count(recorder);
     const axo_stats *now = &recorder->counted;
-    if (atomic_load(&recorder->world.strays) != 0)
-        return recorder_break(recorder, "something happened past the recorder, on another thread");
+    if (now->turns != before.turns)
+        return recorder_break(recorder, "turns were run past the recorder");
     if (now->sent != before.sent)
         return recorder_break(recorder, "a message was sent past the recorder");
     if (now->spawned != before.spawned)
         return recorder_break(recorder, "an actor was spawned past the recorder");
-    if (now->turns != before.turns)
-        return recorder_break(recorder, "turns were run past the recorder");
+    if (atomic_load(&recorder->world.strays) != 0)
+        return recorder_break(recorder, "something happened past the recorder");
     return AXO_OK;
 }
 

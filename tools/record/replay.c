@@ -376,7 +376,7 @@ static axo_status replay_one(axo_replay *replay)
     if (report->state == AXO_RECORD_DIVERGED && !replay->world.deaf)
         replay_ends(replay);
     if (atomic_load(&replay->world.strays) != 0 && report->state == AXO_RECORD_GOES_ON)
-        replay_diverged(replay, 0, "something happened past the replay, on another thread");
+        replay_diverged(replay, 0, "something happened past the replay");
     report->records = replay->in.records;
     report->bytes = replay->in.at;
     report->hash = replay->world.hash;
