@@ -4,7 +4,7 @@
  * does not use it pays nothing. <axo/axo.h> does not include it. A whole program is
  * test/example/flight_recorder.c.
  *
- *     const axo_recording game = AXO_RECORDING(.path = "flight.axorec", .begin = make_world);
+ *     const axo_recording game = AXO_RECORDING(.path = "flight.axorec", .begin = make);
  *     status = axo_record_start(&game, &recorder, NULL);
  *     ...                                                    in each frame:
  *     axo_record_send(recorder, hero, JUMP, NULL, 0);        instead of axo_system_send
@@ -32,15 +32,16 @@
  *   - Floating point that compilers round differently: the program's affair.
  *   - axo_io_watch, signals, axo_block that waits for the world: descriptors that become ready are
  *     no input that is recorded. The first of them breaks the recording, AXO_ENOTSUP.
- *   - A build with other limits (AXO_HARD), another version, other options than those of the file.
+ *   - Another version of axo, a library that was built with other limits, other options.
  *
  * What the program does from outside it does through the recorder: what has no function here in
  * axo_recording.call, which may call anything that takes an axo_system but what runs or waits for
- * actors (axo_system_ask, axo_system_stop, axo_system_quiesce, axo_group_wait). Messages, spawns and
- * turns that go past the recorder break the recording when the next step sees them. Payloads are
- * bytes. Each aligned word of them that is a living actor's reference is played as the reference of
- * the same actor; one in 2^32 other words could be taken for one. What has pointers in it, a
- * payload that is handed over too, is made by `call`, in both runs, from bytes.
+ * actors (axo_system_ask, axo_system_stop, axo_system_quiesce, axo_group_wait). Messages, spawns
+ * and turns that go past the recorder break the recording when the next step sees them. Payloads
+ * are bytes. Each aligned word of them that is the reference of an actor, the last one of its
+ * axo_ref_index, is played as the reference of the same actor, and is not in the file itself; of
+ * words that are none one in 2^32 could be taken for one. What has pointers in it, a payload that
+ * is handed over too, is made by `call`, in both runs, from bytes.
  *
  * What is in the file when. No turn is run before all that it depends on has been given to the
  * operating system: one write for each step, and one for each call. So a process that is killed or
@@ -185,7 +186,8 @@ AXO_API AXO_NODISCARD axo_status axo_record_start(const axo_recording *recording
 /* The system: to look at, and for what `call` is to do. NULL for NULL. */
 AXO_API axo_system *axo_record_system(axo_recorder *recorder);
 
-/* As axo_system_send and axo_system_send_from, recorded. What is not accepted is not in the file.
+/* axo_record_send and axo_record_send_from: as axo_system_send and axo_system_send_from, recorded.
+ * What is not accepted is not in the file.
  *   returns   as they do; AXO_ECONTEXT: in a callback of the system; AXO_ESYSTEM: the file cannot
  *             be written; AXO_ENOMEM; AXO_ENOTSUP: the recording is broken: nothing was sent */
 AXO_API axo_status axo_record_send(axo_recorder *recorder, axo_ref to, uint32_t tag,
@@ -193,7 +195,8 @@ AXO_API axo_status axo_record_send(axo_recorder *recorder, axo_ref to, uint32_t 
 AXO_API axo_status axo_record_send_from(axo_recorder *recorder, axo_ref from, axo_ref to,
                                         uint32_t tag, const void *payload, size_t size);
 
-/* As axo_system_stop_actor, axo_system_poison and axo_system_kill, recorded.
+/* axo_record_stop_actor, axo_record_poison and axo_record_kill: as axo_system_stop_actor,
+ * axo_system_poison and axo_system_kill, recorded.
  *   returns   as they do, and as axo_record_send */
 AXO_API axo_status axo_record_stop_actor(axo_recorder *recorder, axo_ref ref);
 AXO_API axo_status axo_record_poison(axo_recorder *recorder, axo_ref ref);
@@ -203,8 +206,8 @@ AXO_API axo_status axo_record_kill(axo_recorder *recorder, axo_ref ref);
  * the file. It may do anything from outside but run or wait for actors: spawn, schedule, register,
  * make a payload with pointers and hand it over, shut down.
  *   size      at most AXO_PAYLOAD_MAX
- *   returns   what it returns; and as axo_record_send: it was not called; AXO_EINVAL: there is none,
- *             or NULL with a size; AXO_ETOOBIG */
+ *   returns   what it returns; and as axo_record_send: it was not called; AXO_EINVAL: there is
+ *             none, or NULL with a size; AXO_ETOOBIG */
 AXO_API axo_status axo_record_call(axo_recorder *recorder, uint32_t number, const void *bytes,
                                    size_t size);
 

@@ -1,5 +1,5 @@
-/* record_same_test.c - what comes from outside is written to a file and played again: the same events,
- * by seeds; what is not the same is found, and where; what is refused. */
+/* record_same_test.c - a recording and its replays, with each event in the file and without: the
+ * same events. */
 #include "api/record_world.h"
 
 static void same_again(void **state)

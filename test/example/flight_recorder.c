@@ -1,6 +1,6 @@
-/* flight_recorder.c - a game whose inputs are written to a file as it runs, so that it can be played
- * again: the same events, and after a crash the same crash. flight_recorder.expected is what it
- * prints.
+/* flight_recorder.c - a game whose inputs are written to a file as it runs, so that it can be
+ * played again: the same events, and after a crash the same crash. flight_recorder.expected is what
+ * it prints.
  *
  *   flight_recorder                  records a game, and plays it; then one that crashes
  *   flight_recorder FILE             plays a file of an earlier game, record by record
@@ -105,8 +105,8 @@ static axo_recording game_recording(game *g, const char *path)
 {
     static const axo_options options = AXO_OPTIONS(.seed = 7); /* 0: another one each time */
     static const int life = 30;
-    return (axo_recording)AXO_RECORDING(.path = path, .options = &options, .begin = game_begin, .call = game_call,
-                                        .user = g, .snapshot = &life,
+    return (axo_recording)AXO_RECORDING(.path = path, .options = &options, .begin = game_begin,
+                                        .call = game_call, .user = g, .snapshot = &life,
                                         .snapshot_size = sizeof life, .each_event = 1);
 }
 

@@ -14,8 +14,8 @@
  *     4   CRC-32 of the body
  *     4   CRC-32 of the 20 bytes before
  *
- *     HEAD     4 4 4 major, minor, patch of axo    1 1 order of bytes (1: little), size of a pointer
- *              1 each_event    1 0    8 seed    8 time at the start
+ *     HEAD     4 4 4 major, minor, patch of axo    1 order of bytes (1: little)    1 size of a
+ *              pointer    1 each_event    1 0    8 seed    8 time at the start
  *              4 count, 8 each: options (world.c's list)
  *     BEGIN    bytes of the snapshot
  *     SEND     ref to    ref from    4 tag    words    bytes

@@ -2,8 +2,8 @@
  *
  * The bits of references are others in each run; their indices (axo_ref_index) are not. For each
  * index the book has the reference that had it last, as the events of births say. So a reference
- * is either the last one of its index, or nobody's, and then one of that index that is nobody's does
- * for it. No bits of living references are in a file: they are secrets (ref.h). */
+ * is either the last one of its index, or nobody's, and then any that is nobody's and has that
+ * index does for it. No bits of living references are in a file: they are secrets (ref.h). */
 #ifndef RECORD_NAMES_H
 #define RECORD_NAMES_H
 

@@ -120,8 +120,8 @@ _Static_assert(RECORD_DONE_BODY <= 64, "fits into RECORD_TAIL");
 void record_put_done(record_put *put, const record_done *done);
 bool record_get_done(record_get *get, record_done *out);
 
-/* Copies a report to the program's: AXO_OK, also for NULL; AXO_EINVAL: it has no size; AXO_EVERSION:
- * it is of a newer header. */
+/* Whether the program's report can be filled, and fills it. AXO_OK, also for NULL; AXO_EINVAL: it
+ * has no size; AXO_EVERSION: it is of a newer header. */
 axo_status record_report_check(const axo_record_report *to);
 void record_report_give(const axo_record_report *from, axo_record_report *to);
 
