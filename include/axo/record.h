@@ -52,10 +52,11 @@
  * may be cut off and is left out then; anything else that is not as it was written is refused.
  *
  * Snapshots. A recording begins with its world: `begin` makes it, in both runs, from the bytes of
- * `snapshot` (a game saves its world with axo_system_visit, world.h). So a file need not reach back
- * to the start of the program: at the end of a level, or each few minutes, the program ends its
- * recording and begins another one from what it has saved. It goes on with the system that it has
- * made from the snapshot, not with the one that it took it from.
+ * `snapshot`, as a saved game is (axo_system_visit, world.h). So a file need not reach back to the
+ * start of the program: at the end of a level, or each few minutes, the program ends its recording
+ * and begins another one from what it has saved. It goes on with the system that it has made from
+ * the snapshot, not with the one that it took it from. A look at a world whose actors have messages
+ * may change whose turn is next: then it is an input, and is taken by a call.
  *
  * A file is believed no further than any other input of the program: what it says is checked, but
  * its payloads come to handlers as they are. */
@@ -124,15 +125,16 @@ typedef axo_status (*axo_record_begin_fn)(void *user, axo_system *system, const 
 typedef axo_status (*axo_record_call_fn)(void *user, axo_system *system, uint32_t number,
                                          const void *bytes, size_t size);
 
-/* A number for the state of the program's world, behind each step: it becomes a part of what is
- * compared. It must be made of what is the same in both runs: of no address and no reference. */
+/* A number for the state of the program's world, behind each step and call: it becomes a part of
+ * what is compared. It must be made of what is the same in both runs: of no address and no
+ * reference. */
 typedef uint64_t (*axo_record_digest_fn)(void *user, axo_system *system);
 
 /* What a recording and its replays share. */
 typedef struct axo_recording {
     size_t size;                /* sizeof(axo_recording), set by the macro below */
-    const char *path;           /* of the file. A recording makes it: one that is there already is
-                                   kept, AXO_ESYSTEM with EEXIST */
+    const char *path;           /* of the file; copied. A recording makes it, mode 0600: one that is
+                                   there already is kept, AXO_ESYSTEM with EEXIST */
     const axo_options *options; /* of the system; copied; NULL: the defaults. manual is
                                    AXO_MANUAL_ALL and no_quantum_us 1, whatever they say; clock is
                                    read once for each step, in the recording alone; trace is told

@@ -17,13 +17,14 @@
 
 #include <axo/axo.h>
 #include <axo/record.h>
+#include <axo/world.h>
 
 #include "support/cmocka.h"
 
 #define MS INT64_C(1000000)
 enum { FLOCKS = 3, FLOCK = 6, ENTITIES = FLOCKS * FLOCK };
 enum { THINK = 1, BUMP, MEET, ROLL, ROLLED, TICK, CRASH, HANDED, HATCH, ODD };
-enum { CALL_SPAWN = 1, CALL_HAND, CALL_LATER, CALL_SHUTDOWN, CALL_FAILS };
+enum { CALL_SPAWN = 1, CALL_HAND, CALL_LATER, CALL_SHUTDOWN, CALL_LOOK, CALL_FAILS };
 
 /* Of one run. What handlers count in it is the state that `digest` is of. */
 typedef struct world {
@@ -35,6 +36,7 @@ typedef struct world {
     uint64_t failures;
     uint64_t sum;
     uint32_t freed;
+    uint64_t shown;
     axo_ref cast[ENTITIES];
     axo_ref extra[64]; /* spawned by calls */
     uint32_t extras;
@@ -271,6 +273,11 @@ typedef struct order {
     int64_t delay_ns;
 } order;
 
+static inline void world_look(void *user, const axo_visited *it)
+{
+    *(uint64_t *)user += it->kind == AXO_VISITED_ACTOR;
+}
+
 static inline axo_status world_call(void *user, axo_system *system, uint32_t number,
                                     const void *bytes, size_t size)
 {
@@ -293,6 +300,8 @@ static inline axo_status world_call(void *user, axo_system *system, uint32_t num
     }
     case CALL_LATER:
         return axo_system_schedule_once(system, it->delay_ns, it->who, THINK, NULL, 0, NULL);
+    case CALL_LOOK:
+        return axo_system_visit(system, world_look, &w->shown);
     case CALL_SHUTDOWN:
         return axo_system_shutdown(system);
     default:

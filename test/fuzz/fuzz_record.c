@@ -162,6 +162,7 @@ static axo_ref record_ref_of(fuzz_in *in)
 static void record_input_of(axo_recorder *recorder, fuzz_in *in)
 {
     uint64_t words[3] = {0, 0, 0};
+    size_t size;
     const uint8_t op = fuzz_u8(in);
     const axo_ref to = record_ref_of(in);
     words[0] = record_ref_of(in).bits;
@@ -186,9 +187,10 @@ static void record_input_of(axo_recorder *recorder, fuzz_in *in)
     case 5:
         fuzz_require(axo_record_flush(recorder) == AXO_OK);
         break;
-    default:
+    default: /* a part of a reference is none */
+        size = fuzz_u8(in) % (sizeof words + 1);
         (void)axo_record_send_from(recorder, record_ref_of(in), to, op / 8 % 8, words,
-                                   fuzz_u8(in) % (sizeof words + 1));
+                                   size < sizeof words[0] ? 0 : size);
         break;
     }
 }

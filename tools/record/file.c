@@ -117,7 +117,7 @@ uint64_t record_get_u64(record_get *get)
 static int file_make(const char *path, bool *made)
 {
     struct stat st;
-    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     *made = fd >= 0;
     if (fd >= 0 || errno != EEXIST)
         return fd;

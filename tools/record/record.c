@@ -428,7 +428,7 @@ static void recorder_report(const axo_recorder *recorder, axo_record_report *out
         out->state = AXO_RECORD_BROKEN;
         (void)snprintf(out->text, sizeof out->text, "%s", recorder->broken);
     } else if (file->error != 0) {
-        (void)snprintf(out->text, sizeof out->text, "%s: %s", recorder->world.recording.path,
+        (void)snprintf(out->text, sizeof out->text, "%s: %s", recorder->world.path,
                        strerror(file->error));
     }
 }
@@ -511,7 +511,7 @@ static axo_status recorder_init(axo_recorder *recorder, const axo_recording *rec
         }
     }
     atomic_store(&world->now, record_world_time(world));
-    return record_out_open(&recorder->out, world->recording.path);
+    return record_out_open(&recorder->out, world->path);
 }
 
 axo_status axo_record_start(const axo_recording *recording, axo_recorder **out,
@@ -539,7 +539,7 @@ axo_status axo_record_start(const axo_recording *recording, axo_recorder **out,
         return AXO_OK;
     }
     if (recorder->out.made)
-        (void)unlink(recorder->world.recording.path);
+        (void)unlink(recorder->world.path);
     recorder_free(recorder);
     return status;
 }

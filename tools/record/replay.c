@@ -475,7 +475,7 @@ static axo_status replay_init(axo_replay *replay, const axo_recording *recording
     if (status != AXO_OK)
         return status;
     record_world_take(world);
-    status = record_scan(world->recording.path, world->recording.any_version != 0, &replay->in,
+    status = record_scan(world->path, world->recording.any_version != 0, &replay->in,
                          &replay->head, &replay->report);
     if (status == AXO_OK)
         status = replay_options(replay);

@@ -1,6 +1,8 @@
 /* world.c - the system of a recording or a replay: options, clock, events, turns. */
 #include "world.h"
 
+#include <pthread.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -62,12 +64,15 @@ static _Thread_local char world_self; /* its address is the thread's name */
 
 void record_world_take(record_world *world)
 {
+    (void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &world->cancel);
     atomic_store_explicit(&world->owner, &world_self, memory_order_relaxed);
 }
 
 void record_world_give(record_world *world)
 {
+    const int before = world->cancel; /* the next owner's is written as soon as this one has gone */
     atomic_store_explicit(&world->owner, NULL, memory_order_relaxed);
+    (void)pthread_setcancelstate(before, NULL);
 }
 
 static void world_trace(void *user, const axo_event *event)
@@ -133,12 +138,14 @@ axo_status record_world_init(record_world *world, const axo_recording *recording
         return AXO_EINVAL;
     if (given->snapshot_size > AXO_PAYLOAD_MAX)
         return AXO_ETOOBIG;
-    return world_options(world);
+    world->path = strdup(given->path);
+    return world->path != NULL ? world_options(world) : AXO_ENOMEM;
 }
 
 void record_world_fini(record_world *world)
 {
     record_names_fini(&world->names);
+    free(world->path);
 }
 
 axo_status record_world_start(record_world *world)

@@ -37,6 +37,7 @@ typedef void (*record_event_fn)(record_world *world, const axo_event *event,
 struct record_world {
     axo_recording recording;
     axo_options options; /* as the system has them */
+    char *path;          /* a copy */
     axo_system *system;  /* NULL: it has not started */
     axo_trace_fn trace;  /* the program's */
     void *trace_user;
@@ -48,6 +49,7 @@ struct record_world {
     _Atomic int64_t now;
     _Atomic(const void *) owner; /* see record_world_take */
     _Atomic uint64_t strays;     /* events on other threads */
+    int cancel;                  /* the owner's state of cancellation before it was that */
     bool deaf;                   /* the recording is over: events are the program's alone */
     record_event_fn event;
     void *event_user;
@@ -55,11 +57,12 @@ struct record_world {
     axo_record_hash hash;
 };
 
-/* Reads the recording and its options. AXO_OK; AXO_EINVAL, AXO_EVERSION, AXO_ENOTSUP. */
+/* Reads the recording and its options. AXO_OK; AXO_EINVAL, AXO_EVERSION, AXO_ENOTSUP, AXO_ETOOBIG,
+ * AXO_ENOMEM; record_world_fini then, too. */
 axo_status record_world_init(record_world *world, const axo_recording *recording);
 void record_world_fini(record_world *world);
 
-/* This thread works with the world, or does not any more. */
+/* This thread works with the world, or does not any more. Meanwhile it cannot be cancelled. */
 void record_world_take(record_world *world);
 void record_world_give(record_world *world);
 
