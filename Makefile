@@ -193,7 +193,8 @@ RECORD_OBJECTS := $(patsubst %.c,$B/obj/%.o,$(wildcard tools/record/*.c))
 RECORD_SHARED := $B/libaxo-record.so.$(VERSION)
 RECORD_BUILT := $(if $(NO_RECORD),,$B/libaxo-record.a $(if $(sanitize_$v),,$(RECORD_SHARED)))
 RECORD_USERS := $B/test/example/flight_recorder $B/test/fuzz/fuzz_record \
-  $(call programs,test/unit/record/*_test.c test/api/record_*_test.c)
+  $(call programs,test/unit/record/*_test.c test/api/record_*_test.c) \
+  $(patsubst %.cpp,$B/%,$(wildcard test/api/record_*_test.cpp))
 TESTS := $(filter-out $(if $(NO_RECORD),$(RECORD_USERS)),$(TESTS))
 $B/test/api/record_limits_test: LDFLAGS += -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=posix_memalign
 CONSOLE_USERS := $B/test/example/console $B/test/support/console/serve
