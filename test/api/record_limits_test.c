@@ -132,13 +132,15 @@ static void disk_is_full_within_a_step(void **state)
     recording.each_event = 1;
     assert_int_equal(axo_record_start(&recording, &w.recorder, &report), AXO_OK);
     assert_int_equal(axo_record_run(w.recorder, -1, NULL), AXO_OK);
-    for (uint32_t i = 0; i < 2000; i++)
+    for (uint32_t i = 0; i < 6000; i++) /* more events than memory has room for */
         (void)axo_record_send(w.recorder, w.cast[i % ENTITIES], MEET, &(meeting){.way = 1},
                               sizeof(meeting));
     assert_int_equal(axo_record_flush(w.recorder), AXO_OK);
     assert_int_equal(axo_record_report_of(w.recorder, &report), AXO_OK);
     limit_file(report.bytes + 1000); /* the step, and no memory full of events */
     assert_int_equal(axo_record_run(w.recorder, -1, NULL), AXO_OK);
+    assert_int_equal(axo_record_report_of(w.recorder, &report), AXO_OK);
+    assert_int_equal(report.error, EFBIG);
     assert_int_equal(axo_record_step(w.recorder, 5, NULL), AXO_ESYSTEM);
     limit_file(RLIM_INFINITY);
     assert_int_equal(axo_record_step(w.recorder, 5, NULL), AXO_OK);

@@ -386,14 +386,27 @@ static void arguments(void **state)
     assert_int_equal(unlink(path), 0);
 }
 
-/* Nobody's references: one that was somebody's, and one of another system. */
+static axo_status echo_call(void *user, axo_system *system, uint32_t number, const void *bytes,
+                            size_t size)
+{
+    const axo_props props = AXO_PROPS(.cls = &echo_class);
+    (void)user;
+    (void)number;
+    (void)bytes;
+    (void)size;
+    return axo_system_spawn(system, &props, &stray_ref);
+}
+
+/* Nobody's references: one that was somebody's, one of another system, and one whose index is
+ * another actor's now. */
 static void nobodys(void **state)
 {
     char path[128];
     axo_ref echo;
     axo_recorder *recorder;
     axo_record_report report = AXO_RECORD_REPORT();
-    const axo_recording recording = echo_recording(&echo, world_path(path, "nobody"), 0);
+    axo_recording recording = echo_recording(&echo, world_path(path, "nobody"), 0);
+    recording.call = echo_call;
     assert_int_equal(axo_record_start(&recording, &recorder, NULL), AXO_OK);
     assert_int_equal(axo_record_run(recorder, -1, NULL), AXO_OK);
     assert_int_equal(axo_record_stop_actor(recorder, echo), AXO_OK);
@@ -403,6 +416,12 @@ static void nobodys(void **state)
     stranger.bits ^= UINT64_C(1) << 40;
     assert_int_equal(axo_record_send_from(recorder, stranger, stranger, 1, NULL, 0), AXO_EGONE);
     assert_int_equal(axo_record_kill(recorder, echo), AXO_EGONE);
+    do {
+        assert_int_equal(axo_record_call(recorder, 1, NULL, 0), AXO_OK);
+        assert_int_equal(axo_record_run(recorder, -1, NULL), AXO_OK);
+    } while (axo_ref_index(stray_ref) != axo_ref_index(echo));
+    assert_int_equal(axo_record_send(recorder, echo, 1, NULL, 0), AXO_EGONE);
+    assert_int_equal(axo_record_send(recorder, stray_ref, 1, NULL, 0), AXO_OK);
     assert_int_equal(axo_record_run(recorder, -1, NULL), AXO_OK);
     assert_int_equal(axo_record_report_of(recorder, &report), AXO_OK);
     assert_int_equal(report.state, AXO_RECORD_GOES_ON);
