@@ -139,9 +139,10 @@ typedef struct axo_recording {
                                    AXO_MANUAL_ALL and no_quantum_us 1, whatever they say; clock is
                                    read once for each step, in the recording alone; trace is told
                                    of its kinds as ever. A replay has the file's seed, and must
-                                   have the other numbers that a run depends on. AXO_ENOTSUP:
-                                   manual is AXO_MANUAL_DEFAULT, threads is AXO_THREADS_LENT, or
-                                   remote is set */
+                                   have the other numbers that a run depends on; without `contain`
+                                   it crashes where the recording went on: for a debugger.
+                                   AXO_ENOTSUP: manual is AXO_MANUAL_DEFAULT, threads is
+                                   AXO_THREADS_LENT, or remote is set */
     axo_record_begin_fn begin;  /* NULL: the world begins empty */
     axo_record_call_fn call;    /* NULL: axo_record_call is AXO_EINVAL */
     axo_record_digest_fn digest; /* NULL: none */
@@ -172,8 +173,9 @@ AXO_API void axo_record_hash_add(axo_record_hash *hash, const axo_event *event);
 
 /* ---- recording ------------------------------------------------------------------------------
  * Thread of these functions: any, also while another thread is in one of them; then it waits, for
- * a step as long as that runs. In a callback of the system they are AXO_ECONTEXT. So a handler must
- * not wait for a thread that records. */
+ * a step as long as that runs, and it cannot be cancelled meanwhile. So a handler must not wait for
+ * a thread that records. In a callback of the system they are AXO_ECONTEXT, in a child of fork
+ * AXO_EFORKED. */
 
 /* Makes the file, starts the system, and calls `begin`.
  *   owns      copies the recording; what its functions and options lead to must stay valid until
@@ -275,7 +277,8 @@ AXO_API axo_system *axo_replay_system(axo_replay *replay);
  *   blocks    as long as its handlers run
  *   returns   AXO_OK and *report (may be NULL), whose state says whether there is more. Behind the
  *             end, and behind a divergence, nothing is played; AXO_EINVAL, AXO_EVERSION (report),
- *             AXO_ECONTEXT; AXO_ESYSTEM: the file cannot be read any more; AXO_ENOMEM */
+ *             AXO_ECONTEXT, AXO_EFORKED; AXO_ESYSTEM: the file cannot be read any more; AXO_ENOMEM:
+ *             nothing was played, and it may be called again */
 AXO_API axo_status axo_replay_next(axo_replay *replay, axo_record_report *report);
 
 /* The same, until the end of the file or the first divergence. */

@@ -22,8 +22,7 @@
     X(failure_window_ns)                                                                           \
     X(failure_log)                                                                                 \
     X(storm_max)                                                                                   \
-    X(storm_window_ns)                                                                             \
-    X(contain)
+    X(storm_window_ns)
 
 const char *record_option_name(uint32_t which)
 {

@@ -15,7 +15,7 @@
 #include "file.h"
 #include "names.h"
 
-enum { RECORD_OPTIONS = 14 };
+enum { RECORD_OPTIONS = 13 };
 
 /* What the head of a file says of the system. */
 typedef struct record_head {
