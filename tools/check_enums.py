@@ -5,9 +5,9 @@
 #
 # The values are the enumerators of include/axo/*.h, those of lists of X(...) too. A use is the name
 # in the code of runtime/, or of a library of its own (BESIDE), comments, strings and static asserts
-# left out. What the library is asked
-# for (ASKED) it may look for; what it says it must make: there a case label and a comparison are no
-# use, for a value that nobody makes has them too. A value of 0 needs none: it is what is zeroed.
+# left out. What the library is asked for (ASKED) it may look for; what it says it must make: there a
+# case label and a comparison are no use, for a value that nobody makes has them too. A value of 0
+# needs none: it is what is zeroed.
 import argparse
 import os
 import re

@@ -23,12 +23,15 @@
  * options and the processor have no part in it; sizes of pointers and the order of bytes must be
  * the same, as payloads are the program's own bytes.
  *
- * What is not promised, and is found by the comparison:
+ * What is not promised, and is found by the comparison as far as events and the digest show it:
  *
  *   - Handlers that look at what is not theirs: the operating system's time, chance, files and
  *     sockets, addresses, bits of references as an order, other threads. axo_now and axo_seed are
  *     the recording's; axo_ref_index is a number to sort by.
  *   - Memory that has run out, in one run and not in the other.
+ *   - Other threads that call anything on the system while a step runs, if only to look: what has
+ *     ended may be given back later then, and who is born next has another index. Between two steps
+ *     they may look. The functions below wait for the step.
  *   - Floating point that compilers round differently: the program's affair.
  *   - axo_io_watch, signals, axo_block that waits for the world: descriptors that become ready are
  *     no input that is recorded. The first of them breaks the recording, AXO_ENOTSUP.
@@ -92,9 +95,10 @@ typedef struct axo_record_report {
     size_t size;          /* sizeof(axo_record_report), set by the macro below */
     uint32_t state;       /* an axo_record_state */
     int32_t error;        /* the operating system's number, behind AXO_ESYSTEM; else 0 */
-    uint64_t records;     /* whole records: written, or played; of axo_record_check: in the file */
+    uint64_t records;     /* whole records: written, or waiting to be; played; of axo_record_check:
+                             in the file */
     uint64_t steps;       /* of them steps */
-    uint64_t bytes;       /* of the file, up to the end of the last whole record */
+    uint64_t bytes;       /* from the begin of the file to the end of the last of them */
     axo_record_hash hash; /* of all events until now; of axo_record_check: as the last record says
                              that has one */
     uint64_t record;      /* DIVERGED: the record's number, from 0, the head of the file */

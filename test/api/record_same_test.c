@@ -22,6 +22,7 @@ static void looked_at(void **state)
 {
     const uint64_t seed = 12;
     char path[128];
+    script_even = true; /* or a slow machine would leave messages for each look */
     for (uint32_t calls = 0; calls < 2; calls++) {
         world w = {.now = 0};
         uint64_t chance = seed, shown = 0;
@@ -40,13 +41,14 @@ static void looked_at(void **state)
                 (void)axo_record_call(w.recorder, CALL_LOOK, NULL, 0);
             assert_int_equal(script_step(&w, &chance), AXO_OK);
         }
-        assert_true(shown + w.shown > 1000);
+        assert_true(shown + w.shown > 200);
         assert_int_equal(axo_record_report_of(w.recorder, &report), AXO_OK);
         assert_int_equal(axo_record_end(w.recorder), AXO_OK);
         const axo_record_report again = world_replay(path, seed, 0);
         world_same(&report, &again);
         assert_int_equal(unlink(path), 0);
     }
+    script_even = false;
 }
 
 /* References are secrets: none of a living actor is in a file, neither as a receiver nor in what a
