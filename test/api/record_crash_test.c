@@ -110,12 +110,31 @@ static void killed(void **state)
 
 /* ---- a crash ---- */
 
-static void child_crashes(const char *path, uint64_t seed, told *says)
+/* A game that is saved, and its recording with it: the next one begins with what was saved. */
+static void child_saves(const char *path, uint64_t seed)
 {
     world w = {.now = 0};
     const axo_options options = world_options(&w, seed);
     const axo_recording recording = world_recording(&w, &options, path);
+    if (axo_record_start(&recording, &w.recorder, NULL) != AXO_OK)
+        _exit(4);
+    script_play(&w, seed, 5);
+    if (axo_record_end(w.recorder) != AXO_OK || unlink(path) != 0)
+        _exit(5);
+}
+
+static void child_crashes(const char *path, uint64_t seed, told *says)
+{
+    static const uint32_t flocks = 2;
+    world w = {.now = 0};
+    const axo_options options = world_options(&w, seed);
+    axo_recording recording = world_recording(&w, &options, path);
     axo_record_report report = AXO_RECORD_REPORT();
+    if (seed % 2 == 0) {
+        child_saves(path, seed);
+        recording.snapshot = &flocks;
+        recording.snapshot_size = sizeof flocks;
+    }
     if (axo_record_start(&recording, &w.recorder, NULL) != AXO_OK)
         _exit(1);
     script_play(&w, seed, 10);
