@@ -21,6 +21,11 @@ constexpr std::uint32_t entities = 230; /* three flocks */
 constexpr std::uint32_t frames = 12;
 constexpr std::int64_t frame_ns = 16666667;
 enum { call_think = 1, call_move };
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+constexpr bool sanitized = true; /* some forty times slower */
+#else
+constexpr bool sanitized = false;
+#endif
 
 /* What the frame is told: a pointer that is down in some of them. */
 engine::thought thought_of(std::uint32_t frame)
@@ -209,7 +214,7 @@ int main()
 {
     const char *slower = std::getenv("AXO_TEST_SLOWER");
     const bool few = slower != nullptr && std::strtol(slower, nullptr, 10) > 1;
-    const std::uint64_t seeds = few ? 20 : 1000;
+    const std::uint64_t seeds = few ? 20 : sanitized ? 100 : 1000;
     const std::string path = "/tmp/axo-record-engine-" + std::to_string(getpid());
     std::uint64_t failures = 0;
     unlink(path.c_str());
