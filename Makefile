@@ -1,6 +1,6 @@
 # Makefile - builds, tests and installs axo.
 #
-#   make                 build/release: libaxo.a, libaxo.so, bench/axo-restart-bench, libaxo-console and libaxo-process, .a and .so
+#   make                 build/release: libaxo.a, libaxo.so, bench/axo-restart-bench, libaxo-console, libaxo-process and libaxo-record, .a and .so
 #   make test            every test, debug build; VARIANT=asan: in another build
 #   make conformance     the table: entry, test, result
 #   make run             the main job, test/example/main_job.sh
@@ -127,12 +127,13 @@ sanitize_coverage := --coverage -fprofile-update=atomic
 unsanitized_tsan := runtime/queue/mpsc.c runtime/queue/runq.c runtime/mem/rcu.c runtime/os/linux.c
 # cmocka hands every test a state that few of them use.
 ALL_CFLAGS = -std=c11 -D_GNU_SOURCE $(WARN) $(if $(filter runtime/% $B/%,$<),$(WARN_runtime)) -pthread -fPIC -fvisibility=hidden \
-  -fasynchronous-unwind-tables -ftls-model=initial-exec $(flags_$v) $(PACKAGES_CFLAGS) -Iinclude -Iruntime \
+  -fasynchronous-unwind-tables -ffp-contract=off -ftls-model=initial-exec $(flags_$v) $(PACKAGES_CFLAGS) -Iinclude -Iruntime \
   $(if $(filter test/%,$<),-Itest -Wno-unused-parameter) \
   $(if $(filter bench/%,$<),-DBENCH_VARIANT='"$(notdir $B)"' -DBENCH_FLAGS='"$(flags_said)"') \
   $(if $(filter tools/top/%,$<),$(if $(CURSES),-DTOP_SCREEN) $(if $(REMOTE),-DTOP_REMOTE)) \
   $(if $(filter tools/console/%,$<),-I$B/console) $(if $(filter test/unit/process/%,$<),-Itools/process) \
   $(if $(filter test/unit/cluster/% test/schedules/remote/%,$<),-Itools/cluster) \
+  $(if $(filter test/unit/record/% test/fuzz/fuzz_record.c,$<),-Itools/record) \
   $(if $(filter bench/restart/%,$<),-Ibench -DBENCH_NAME='"axo-restart-bench"' $(if $(PROCESS),-DBENCH_PROCESS)) \
   $(if $(filter $(unsanitized_$v),$<),,$(sanitize_$v)) $(CFLAGS) -MMD -MP
 ALL_CXXFLAGS = -std=c++17 -Wall -Wextra -Wpedantic $(WERROR) -Wshadow -Wconversion -Wold-style-cast \
@@ -191,8 +192,18 @@ TESTS := $(filter-out $(if $(PROCESS),,$(PROCESS_USERS)),$(TESTS))
 # What nodes promise each other, of a library to come; linked by its tests alone.
 CLUSTER_OBJECTS := $(patsubst %.c,$B/obj/%.o,$(wildcard tools/cluster/*.c))
 CLUSTER_USERS := $(call programs,test/unit/cluster/*_test.c) $B/test/schedules/remote/remote_sim
+# libaxo-record: a third, which stands on nothing but libaxo.
+NO_RECORD ?= $(if $(filter sim,$v),sim)
+RECORD_OBJECTS := $(patsubst %.c,$B/obj/%.o,$(wildcard tools/record/*.c))
+RECORD_SHARED := $B/libaxo-record.so.$(VERSION)
+RECORD_BUILT := $(if $(NO_RECORD),,$B/libaxo-record.a $(if $(sanitize_$v),,$(RECORD_SHARED)))
+RECORD_USERS := $B/test/example/flight_recorder $B/test/fuzz/fuzz_record \
+  $(call programs,test/unit/record/*_test.c test/api/record_*_test.c) \
+  $(patsubst %.cpp,$B/%,$(wildcard test/api/record_*_test.cpp))
+TESTS := $(filter-out $(if $(NO_RECORD),$(RECORD_USERS)),$(TESTS))
+$B/test/api/record_limits_test: LDFLAGS += -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=posix_memalign
 CONSOLE_USERS := $B/test/example/console $B/test/support/console/serve
-EXAMPLES := $(filter-out $(if $(PARSER),,%/http_server) $(if $(SDL),,%/engine) $(if $(CONSOLE),,$(CONSOLE_USERS)) $(if $(PROCESS),,$(PROCESS_USERS)) $(NO_CPP),\
+EXAMPLES := $(filter-out $(if $(PARSER),,%/http_server) $(if $(SDL),,%/engine) $(if $(CONSOLE),,$(CONSOLE_USERS)) $(if $(PROCESS),,$(PROCESS_USERS)) $(if $(NO_RECORD),$(RECORD_USERS)) $(NO_CPP),\
   $(call programs,test/example/*.c) $(filter-out %_test,$(CPP_ALL)))
 BENCHES := $(filter-out $(if $(PROCESS),,$(PROCESS_USERS)),$(call programs,bench/*.c))
 TOOL := $B/bench/axo-restart-bench
@@ -203,7 +214,7 @@ CURSES_LIBS := $(if $(CURSES),$(shell pkg-config --libs ncurses 2>/dev/null || e
 REMOTE := $(if $(NO_REMOTE),,$(and $(wildcard /usr/include/curl/curl.h /usr/include/*-linux-gnu*/curl/curl.h),$(wildcard /usr/include/jansson.h)))
 REMOTE_LIBS := $(if $(REMOTE),-lcurl -ljansson)
 TOOL_OBJECTS := $(patsubst %.c,$B/obj/%.o,$(wildcard bench/restart/*.c))
-QUOTED := $(filter-out $(NO_CPP) $(if $(PROCESS),,$(PROCESS_USERS)),$(patsubst %.expected,$B/%,$(wildcard test/example/*.expected)))
+QUOTED := $(filter-out $(NO_CPP) $(if $(PROCESS),,$(PROCESS_USERS)) $(if $(NO_RECORD),$(RECORD_USERS)),$(patsubst %.expected,$B/%,$(wildcard test/example/*.expected)))
 SCRIPTS := $(if $(RUNNER),,$(if $(filter debug,$v),$(wildcard test/*/*_test.sh test/unit/*/*_test.sh)))
 RUN_TESTS = python3 test/run_tests.py --logs $B/log --jobs $(or $(JOBS),2) --variant $v --repeat $(or $(REPEAT),1) \
   --filter '$(FILTER)' $(BUT:%=--but %)
@@ -213,7 +224,7 @@ RUN_TESTS = python3 test/run_tests.py --logs $B/log --jobs $(or $(JOBS),2) --var
 OBJCOPY ?= objcopy
 mark = $(OBJCOPY) $(foreach s,.text .text.unlikely .text.unlikely. .text.hot .text.hot. .text.startup .text.exit,\
   --rename-section $s=axo_text) $(1)
-all: $B/libaxo.a $(if $(sanitize_$v),,$(SHARED)) $(CONSOLE_BUILT) $(PROCESS_BUILT) $(TOOL) $(TOP)
+all: $B/libaxo.a $(if $(sanitize_$v),,$(SHARED)) $(CONSOLE_BUILT) $(PROCESS_BUILT) $(RECORD_BUILT) $(TOOL) $(TOP)
 	$Q$(if $(CONSOLE),:,echo "  note: no libaxo-console: Debian's libmicrohttpd-dev and libsystemd-dev")
 	$Q$(if $(PROCESS),:,echo "  note: no libaxo-process: Debian's libseccomp-dev")
 	$Q$(if $(CURSES),:,echo "  note: axo-top has no screen, only --once: no curses.h; Debian's libncurses-dev")
@@ -278,6 +289,7 @@ $B/libaxo-cluster.a: $(CLUSTER_OBJECTS)
 $(CLUSTER_USERS): $B/libaxo-cluster.a
 $B/libremote.a: $(patsubst %,$B/obj/test/schedules/remote/%.o,net node actors)
 $B/test/schedules/remote/remote_sim: $B/libremote.a
+$(eval $(call beside,record,RECORD))
 $B/test/support/console/serve: $B/%: $B/obj/%.o $B/libaxo.a
 	$(call say,LINK )
 	$Qmkdir -p $(@D) && $(CC) $(ALL_LDFLAGS) -o $@ $< $B/libaxo-console.a $B/libaxo.a $(PACKAGES_LIBS) $(CONSOLE_LIBS)
@@ -287,7 +299,7 @@ LIBS_engine := $(if $(SDL),$(shell pkg-config --libs sdl2))
 $(TESTS) $(SIMS) $(EXAMPLES) $(BENCHES) $B/test/unit/bench/percentile_text: $B/%: $B/obj/%.o $B/libaxo.a
 	$(call say,LINK )
 	$Qmkdir -p $(@D) && $(if $(filter $(CPP_ALL),$@),$(CXX),$(CC)) $(ALL_LDFLAGS) -o $@ $< \
-	  $(filter %support.a %console.a %process.a %remote.a %cluster.a,$^) $B/libaxo.a \
+	  $(filter %support.a %console.a %process.a %record.a %remote.a %cluster.a,$^) $B/libaxo.a \
 	  $(PACKAGES_LIBS) $(if $(filter %console.a,$^),$(CONSOLE_LIBS)) $(if $(filter %process.a,$^),$(PROCESS_LIBS)) -lm $(if $(filter %support.a,$^),-lcmocka) $(LIBS_$(@F))
 $B/obj/%.o: %.cpp Makefile
 	$(call say,CXX  )
@@ -372,7 +384,7 @@ include tools/doc/doc.mk
 MAN := $(if $(shell command -v python3),$(MAN_LIST))
 places := DESTDIR PREFIX LIBDIR INCDIR BINDIR DATADIR DOCDIR MANDIR VERSION ABI
 put = $(foreach p,$(places),$p='$($p)') tools/install/install.sh
-install: $B/libaxo.a $(SHARED) $(CONSOLE_BUILT) $(PROCESS_BUILT) $(MAN)
+install: $B/libaxo.a $(SHARED) $(CONSOLE_BUILT) $(PROCESS_BUILT) $(RECORD_BUILT) $(MAN)
 	$Q$(put) library $B
 install-tools: $(TOOL) $(TOP) $(MAN) | $(filter install,$(MAKECMDGOALS))
 	$Q$(put) tools $B

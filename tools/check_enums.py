@@ -4,9 +4,10 @@
 #   tools/check_enums.py [--root folder]
 #
 # The values are the enumerators of include/axo/*.h, those of lists of X(...) too. A use is the name
-# in the code of runtime/, comments, strings and static asserts left out. What the library is asked
-# for (ASKED) it may look for; what it says it must make: there a case label and a comparison are no
-# use, for a value that nobody makes has them too. A value of 0 needs none: it is what is zeroed.
+# in the code of runtime/, or of a library of its own (BESIDE), comments, strings and static asserts
+# left out. What the library is asked for (ASKED) it may look for; what it says it must make: there a
+# case label and a comparison are no use, for a value that nobody makes has them too. A value of 0
+# needs none: it is what is zeroed.
 import argparse
 import os
 import re
@@ -26,6 +27,8 @@ ASKED = {"axo_scope", "axo_lifetime", "axo_window", "axo_dispatcher", "axo_overf
          "axo_timer_kind", "axo_log_format", "axo_listener_beyond", "axo_figures",
          "axo_metrics_format", "axo_group_how", "axo_manual", "axo_threads",
          "axo_on_crash"}
+
+BESIDE = (os.path.join("tools", "record"),) # the others have no enum that they make
 
 
 def code_of(path):
@@ -67,10 +70,11 @@ def main():
             values[value] = (enum, os.path.basename(path))
     made = set()
     looked = set()
-    for path in files_of(os.path.join(root, "runtime"), (".c", ".h")):
-        code = ASSERT.sub(" ", code_of(path))
-        looked |= set(WORD.findall(code))
-        made |= set(WORD.findall(LOOK.sub(" ", code)))
+    for folder in ("runtime", *BESIDE):
+        for path in files_of(os.path.join(root, folder), (".c", ".h")):
+            code = ASSERT.sub(" ", code_of(path))
+            looked |= set(WORD.findall(code))
+            made |= set(WORD.findall(LOOK.sub(" ", code)))
     missing = 0 if values else 1
     if not values:
         print("include/axo has no enum")

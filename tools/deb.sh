@@ -18,7 +18,7 @@ if [ "$said" != "$version" ]; then
 fi
 # The library's name is that of its soname, in each file that names it.
 for file in tools/debian/{control,libaxo*}; do
-    if strays=$(sed 's/libaxo-\(console\|process\)/libaxo/g; s/AXO_\(CONSOLE\|PROCESS\)_/AXO_/g' "$file" |
+    if strays=$(sed 's/libaxo-\(console\|process\|record\)/libaxo/g; s/AXO_\(CONSOLE\|PROCESS\|RECORD\)_/AXO_/g' "$file" |
         grep -oE 'libaxo[0-9][0-9.]*[0-9]|AXO_[0-9.]+[0-9]|libaxo\.so\.[0-9.]*[0-9]' |
         grep -vxE "libaxo$abi|AXO_$abi|libaxo\.so\.$abi"); then
         echo "error: $file is of another soname than $abi:" $strays >&2

@@ -31,6 +31,7 @@ for expected in test/example/*.expected; do
         [ -e "$stage/usr/include/axo/process.h" ] || continue
         beside=(-laxo-process)
     fi
+    [ "$name" != flight_recorder ] || beside=(-laxo-record)
     # shellcheck disable=SC2086 # words
     if ! $compiler $strict "${cflags[@]}" "$source" -o "$stage/$name" "${beside[@]}" "${libs[@]}" \
         >"$stage/log" 2>&1; then
@@ -78,7 +79,7 @@ for header in include/axo/*.h include/axo/*.hpp; do
     # That of a library of its own, which may not be built.
     case $name in console.h | process.h) [ -e "$stage/usr/include/axo/$name" ] || continue ;; esac
     echo "#include <axo/$name>"
-    case $name in axo.h | console.h | process.h | *.hpp) continue ;; esac
+    case $name in axo.h | console.h | process.h | record.h | *.hpp) continue ;; esac
     grep -q "^#include <axo/$name>$" include/axo/axo.h ||
         { echo "axo.h does not include $name" >&2; exit 1; }
 done >"$stage/all.cpp"

@@ -7,6 +7,7 @@
 #include <axo/axo.h>
 #include <axo/console.h>
 #include <axo/process.h>
+#include <axo/record.h>
 
 #include <inttypes.h>
 #include <stddef.h>

@@ -113,7 +113,7 @@ for find in sysroot prefix; do
     done
 done
 
-# ---- libaxo-console and libaxo-process, where they are built: libraries of their own, so libaxo
+# ---- libaxo-console and libaxo-process, where they are built, and libaxo-record: libraries of their own, so libaxo
 # needs no more than before
 export PKG_CONFIG_PATH=$stage/root/usr/lib/pkgconfig
 needed() { readelf -dW "$1" | sed -n 's/.*NEEDED.*\[\(.*\)\]/\1/p'; }
@@ -128,17 +128,17 @@ done <"$stage/stands"
 for library in libc liburcu-qsbr libck; do
     grep -q "^$library\.so\." "$stage/stands" || fail "ldd does not name $library: $(cat "$stage/stands")"
 done
-beside() { # a library of its own and one of its functions: both are there, and programs of both sorts
-    local name=$1 upper=${1^^}
+beside() { # a library of its own, one of its functions, an example: they are there, and programs of both sorts
+    local name=$1 upper=${1^^} example=${3:-$1}
     for file in "include/axo/$name.h" "lib/libaxo-$name.a" "lib/libaxo-$name.so" \
         "lib/pkgconfig/axo-$name.pc" "share/man/man3/$2.3"; do
         [ -e "$stage/root/usr/$file" ] || fail "not installed: $file"
     done
     # shellcheck disable=SC2046,SC2086
     {
-        "${CC:-cc}" -std=gnu11 $strict $($ask --cflags "axo-$name") "test/example/$name.c" \
+        "${CC:-cc}" -std=gnu11 $strict $($ask --cflags "axo-$name") "test/example/$example.c" \
             -o "$stage/${name}_shared" $($ask --libs "axo-$name")
-        "${CC:-cc}" -std=gnu11 $strict $($ask --cflags "axo-$name") "test/example/$name.c" \
+        "${CC:-cc}" -std=gnu11 $strict $($ask --cflags "axo-$name") "test/example/$example.c" \
             -o "$stage/${name}_static" $($ask --libs --static "axo-$name" |
             sed "s/-laxo-$name/-l:libaxo-$name.a/; s/-laxo /-l:libaxo.a /")
     }
@@ -181,6 +181,11 @@ if [ -e /usr/include/seccomp.h ]; then
 else
     without process libseccomp-dev
 fi
+beside record axo_record_start flight_recorder
+for program in record_shared record_static; do
+    LD_LIBRARY_PATH=$stage/root/usr/lib "$stage/$program" | diff test/example/flight_recorder.expected - ||
+        fail "$program says something else"
+done
 unset PKG_CONFIG_SYSROOT_DIR PKG_CONFIG_PATH
 
 # ---- nothing is left, also where the tree was moved, and of others' files nothing is missing

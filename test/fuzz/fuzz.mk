@@ -25,7 +25,7 @@ $B/test/fuzz/fuzz_sched: $B/obj/test/fuzz/tree.o $(FUZZ_SCENES) $B/libsupport.a
 $(FUZZ_PROGRAMS): LDFLAGS += -Wl,--wrap=getrandom
 $(FUZZ_PROGRAMS): $B/test/fuzz/%: $B/obj/test/fuzz/%.o $(FUZZ_MAIN) $B/libaxo.a
 	$(call say,LINK )
-	$Qmkdir -p $(@D) && $(CC) $(ALL_LDFLAGS) -o $@ $(filter %.o %support.a,$^) $B/libaxo.a \
+	$Qmkdir -p $(@D) && $(CC) $(ALL_LDFLAGS) -o $@ $(filter %.o %support.a %record.a,$^) $B/libaxo.a \
 	  $(PACKAGES_LIBS) -lm
 fuzz-programs: $(FUZZ_PROGRAMS)
 fuzz-run: $(FUZZ_PROGRAMS)
