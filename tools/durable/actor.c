@@ -50,12 +50,24 @@ static void *actor_user(actor_state *me)
 
 /* ---- what has become of the last message ---- */
 
+/* life->mutex is held. */
+static void actor_set_hand(durable_life *life, durable_block *block)
+{
+    life->hand = block;
+    if (life->slot == NULL)
+        return;
+    if (block != NULL)
+        atomic_store_explicit(&life->slot->id, life->id, memory_order_relaxed);
+    atomic_store_explicit(&life->slot->number, block != NULL ? block->number : 0,
+                          memory_order_release);
+}
+
 bool durable_look(durable_life *life)
 {
     durable_block *block = life->hand;
     if (block == NULL)
         return false;
-    life->hand = NULL;
+    actor_set_hand(life, NULL);
     block->fails++;
     (void)atomic_fetch_add(&life->store->failed, 1);
     if (block->fails >= life->fails_max) {
@@ -220,7 +232,7 @@ static void actor_take_in_hand(durable_life *life, durable_block *block)
         life->sent = NULL;
     else
         (void)durable_list_remove(&life->held, block);
-    life->hand = block;
+    actor_set_hand(life, block);
     block->again = block->again || block->number <= life->queue->handed;
     if (block->number > life->queue->handed)
         life->queue->handed = block->number;
@@ -249,7 +261,7 @@ static void actor_finish(axo_ctx *ctx, durable_life *life, durable_block *block,
     if (status != AXO_OK)
         durable_journal_drop(life);
     (void)pthread_mutex_lock(&life->mutex);
-    life->hand = NULL;
+    actor_set_hand(life, NULL);
     life->unapplied += life->persisting.count;
     durable_list_append(&life->events, &life->persisting); /* I3: with its message */
     if (stashed)

@@ -250,12 +250,12 @@ int durable_disk_acknowledge(axo_store *store, MDB_txn *txn, const durable_queue
     return error == MDB_NOTFOUND ? 0 : error;
 }
 
-int durable_disk_note(axo_store *store, MDB_txn *txn, const durable_queue *queue, uint64_t number,
-                      uint32_t fails)
+/* Writes the failures of a message; UINT32_MAX: one more. A damaged one is left as it is. */
+static int disk_fails(axo_store *store, MDB_txn *txn, uint64_t id, uint64_t number, uint32_t fails)
 {
     unsigned char bytes[DURABLE_KEY];
     durable_record record;
-    MDB_val key = disk_key(bytes, queue->id, number);
+    MDB_val key = disk_key(bytes, id, number);
     MDB_val value;
     int error = mdb_get(txn, store->messages, &key, &value);
     if (error != 0)
@@ -268,7 +268,7 @@ int durable_disk_note(axo_store *store, MDB_txn *txn, const durable_queue *queue
         return ENOMEM;
     memcpy(copy, value.mv_data, size);
     memcpy(&record, copy, sizeof record);
-    record.fails = fails;
+    record.fails = fails != UINT32_MAX ? fails : record.fails + 1;
     memcpy(copy, &record, sizeof record);
     record.crc = disk_crc(store, &key, copy, size);
     memcpy(copy, &record, sizeof record);
@@ -276,6 +276,17 @@ int durable_disk_note(axo_store *store, MDB_txn *txn, const durable_queue *queue
     error = mdb_put(txn, store->messages, &key, &value, 0);
     free(copy);
     return error;
+}
+
+int durable_disk_note(axo_store *store, MDB_txn *txn, const durable_queue *queue, uint64_t number,
+                      uint32_t fails)
+{
+    return disk_fails(store, txn, queue->id, number, fails);
+}
+
+int durable_disk_died(axo_store *store, MDB_txn *txn, uint64_t id, uint64_t number)
+{
+    return disk_fails(store, txn, id, number, UINT32_MAX);
 }
 
 /* The value as it is, whole or not, goes behind what is known of its death. */
@@ -713,7 +724,12 @@ int durable_disk_open(axo_store *store, const char *path, axo_store_problem *pro
         return error;
     }
     *status = disk_begin_use(store, problem);
-    return problem->error;
+    if (*status != AXO_OK)
+        return problem->error;
+    error = durable_hands_open(store, path);
+    if (error != 0)
+        *status = disk_status(disk_say(problem, error, "what was in hand"));
+    return error;
 }
 
 void durable_disk_close(axo_store *store)
@@ -724,6 +740,7 @@ void durable_disk_close(axo_store *store)
         mdb_env_close(store->env);
     }
     store->env = NULL;
+    durable_hands_close(store);
     if (store->owner_fd >= 0)
         (void)close(store->owner_fd);
     store->owner_fd = -1;

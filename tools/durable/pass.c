@@ -163,6 +163,7 @@ static void pass_hand_on(durable_pass *pass, durable_request *request)
         life->more = !taken;
         if (taken)
             durable_list_push(&life->pending, block);
+        life->id = request->queue->id;
         (void)pthread_mutex_unlock(&life->mutex);
         if (taken)
             life->loaded_to = block->number;
@@ -260,7 +261,8 @@ static void pass_write_each(durable_pass *pass)
 
 /* ---- read ---- */
 
-/* A damaged message is buried by the next pass. */
+/* A damaged message is buried by the next pass, and so is one under which the process has died, or
+ * handlers have failed, too often. */
 static void pass_sort(durable_life *life, durable_list *loaded)
 {
     durable_block *block;
@@ -269,6 +271,10 @@ static void pass_sort(durable_life *life, durable_list *loaded)
         if (block->damaged) {
             block->cause = (durable_cause){.reason = AXO_STORE_DAMAGED,
                                            .text = "the record is damaged"};
+            durable_list_push(&life->dead, block);
+        } else if (block->fails >= life->fails_max) {
+            block->cause = (durable_cause){.reason = AXO_STORE_FAILED,
+                                           .text = "the process has ended under it"};
             durable_list_push(&life->dead, block);
         } else {
             durable_list_push(&life->pending, block);
@@ -296,6 +302,7 @@ static int pass_load(durable_pass *pass, durable_life *life)
     pass_sort(life, &loaded);
     bool damaged = life->dead.first != NULL;
     life->more = more;
+    life->id = life->queue->id;
     (void)pthread_mutex_unlock(&life->mutex);
     if (!more && life->queue->number > life->loaded_to)
         life->loaded_to = life->queue->number;
@@ -361,6 +368,7 @@ static int pass_begin(durable_pass *pass, durable_life *life)
     (void)pthread_mutex_lock(&life->mutex);
     life->active = true;
     life->more = true;
+    life->slot = durable_hands_take(store);
     (void)pthread_mutex_unlock(&life->mutex);
     return 0;
 }

@@ -68,6 +68,7 @@ void durable_life_free(durable_life *life)
     durable_list_clear(&life->taken_events);
     durable_list_clear(&life->persisting);
     durable_block_drop(life->applying);
+    durable_hands_give(life->slot);
     durable_block_drop(life->snapshot);
     durable_block_drop(life->taken_snapshot);
     (void)pthread_mutex_destroy(&life->mutex);

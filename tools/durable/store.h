@@ -83,6 +83,13 @@ typedef struct durable_list {
 
 typedef struct durable_life durable_life;
 
+/* A slot of the file of hands. */
+typedef struct durable_hand {
+    _Atomic uint64_t id;     /* of the mailbox */
+    _Atomic uint64_t number; /* 0: none */
+    _Atomic uint64_t used;   /* this process's */
+} durable_hand;
+
 typedef struct durable_queue {
     struct durable_queue *next; /* of its bucket */
     durable_life *lives;        /* store->mutex: the first is served; those behind wait for its
@@ -137,7 +144,9 @@ struct durable_life {
     /* mutex */
     pthread_mutex_t mutex;
     uint32_t instance; /* 0: none yet */
-    bool active;       /* the mailbox is its: what it gives back counts */
+    bool active;       /* the mailbox is its */
+    durable_hand *slot; /* NULL: none */
+    uint64_t id;        /* of the queue */
     durable_list pending;
     durable_block *sent;
     durable_block *hand;
@@ -201,6 +210,8 @@ struct axo_store {
     uint64_t secret;
     uint64_t run;        /* this opening's: who sent a message of another is not known any more */
     MDB_env *env;
+    durable_hand *hands;
+    size_t next_hand;    /* the writer's */
     MDB_dbi meta;
     MDB_dbi queues;
     MDB_dbi messages;
@@ -308,6 +319,17 @@ int durable_disk_recover(axo_store *store, const durable_queue *queue, uint64_t 
 int durable_disk_dead(axo_store *store, const char *name, uint64_t *number, axo_store_dead_fn look,
                       void *user, axo_store_then *then);
 const char *durable_disk_text(int error);
+
+/* The process has died under a message. */
+int durable_disk_died(axo_store *store, MDB_txn *txn, uint64_t id, uint64_t number);
+
+/* ---- hands.c ---- */
+
+int durable_hands_open(axo_store *store, const char *path);
+void durable_hands_close(axo_store *store);
+/* A slot; NULL: there is none. The writer's. */
+durable_hand *durable_hands_take(axo_store *store);
+void durable_hands_give(durable_hand *hand);
 
 /* ---- check.c ---- */
 
