@@ -131,7 +131,7 @@ ALL_CFLAGS = -std=c11 -D_GNU_SOURCE $(WARN) $(if $(filter runtime/% $B/%,$<),$(W
   $(if $(filter test/%,$<),-Itest -Wno-unused-parameter) \
   $(if $(filter bench/%,$<),-DBENCH_VARIANT='"$(notdir $B)"' -DBENCH_FLAGS='"$(flags_said)"') \
   $(if $(filter tools/top/%,$<),$(if $(CURSES),-DTOP_SCREEN) $(if $(REMOTE),-DTOP_REMOTE)) \
-  $(if $(filter tools/console/%,$<),-I$B/console) $(if $(filter test/unit/process/%,$<),-Itools/process) $(if $(filter test/unit/durable/%,$<),-Itools/durable) \
+  $(if $(filter tools/console/%,$<),-I$B/console) $(if $(filter test/unit/process/%,$<),-Itools/process) $(if $(filter test/unit/durable/% test/api/durable_%,$<),-Itools/durable) \
   $(if $(filter bench/restart/%,$<),-Ibench -DBENCH_NAME='"axo-restart-bench"' $(if $(PROCESS),-DBENCH_PROCESS)) \
   $(if $(filter $(unsanitized_$v),$<),,$(sanitize_$v)) $(CFLAGS) -MMD -MP
 ALL_CXXFLAGS = -std=c++17 -Wall -Wextra -Wpedantic $(WERROR) -Wshadow -Wconversion -Wold-style-cast \
