@@ -291,6 +291,7 @@ static axo_status actor_handle(axo_ctx *ctx, actor_state *me, const axo_message 
         (void)axo_want_settle(ctx);
     if (block != NULL)
         actor_take_in_hand(life, block);
+    durable_journal_drop(life); /* of a handler that has failed before */
     life->in_receive = true;
     axo_status status = receive(ctx, actor_user(me), message);
     life->in_receive = false;
