@@ -1,7 +1,7 @@
 /* durable.h - messages and state that outlive the process: durable mailboxes, and actors whose
  * state is a journal of events. A library of its own, libaxo-durable (pkg-config: axo-durable), on
  * LMDB: libaxo needs it not. <axo/axo.h> does not include it. A whole program is
- * test/example/durable_counter.c.
+ * test/example/durable.c.
  *
  *     axo_store_settings settings = AXO_STORE_SETTINGS(.path = "orders");
  *     status = axo_store_open(system, &settings, &problem, &store);

@@ -113,7 +113,7 @@ for find in sysroot prefix; do
     done
 done
 
-# ---- libaxo-console and libaxo-process, where they are built: libraries of their own, so libaxo
+# ---- libaxo-console, libaxo-process and libaxo-durable, where they are built: libraries of their own, so libaxo
 # needs no more than before
 export PKG_CONFIG_PATH=$stage/root/usr/lib/pkgconfig
 needed() { readelf -dW "$1" | sed -n 's/.*NEEDED.*\[\(.*\)\]/\1/p'; }
@@ -180,6 +180,15 @@ if [ -e /usr/include/seccomp.h ]; then
     done
 else
     without process libseccomp-dev
+fi
+if [ -e /usr/include/lmdb.h ]; then
+    beside durable axo_durable_spawn
+    for program in durable_shared durable_static; do
+        LD_LIBRARY_PATH=$stage/root/usr/lib "$stage/$program" | diff test/example/durable.expected - ||
+            fail "$program says something else"
+    done
+else
+    without durable liblmdb-dev
 fi
 unset PKG_CONFIG_SYSROOT_DIR PKG_CONFIG_PATH
 

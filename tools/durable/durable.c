@@ -96,7 +96,8 @@ static void spawn_done(axo_ctx *ctx, durable_life *life, axo_status status, axo_
     axo_store *store = life->store;
     (void)pthread_mutex_lock(&store->mutex);
     life->self = self;
-    life->ended = status != AXO_OK;
+    if (status != AXO_OK)
+        life->ended = true;
     durable_writer_enlist(store, life);
     if (!store->closed)
         (void)durable_writer_wake(store, ctx);

@@ -346,15 +346,15 @@ static int pass_recover(durable_pass *pass, durable_life *life)
     return 0;
 }
 
-/* The first life of a queue is served from its first pass on. */
-static int pass_begin(durable_pass *pass, durable_life *life)
+/* The first life of a queue is served from its first pass on, until its actor ends. */
+static int pass_begin(durable_pass *pass, durable_life *life, bool *serves)
 {
     axo_store *store = pass->store;
     MDB_txn *txn;
     (void)pthread_mutex_lock(&store->mutex);
-    bool first = life->queue->lives == life && !life->ended;
+    *serves = life->queue->lives == life && !life->ended;
     (void)pthread_mutex_unlock(&store->mutex);
-    if (life->active || !first)
+    if (life->active || !*serves)
         return 0;
     if (!life->queue->known) {
         int error = durable_disk_begin(store, &txn);
@@ -375,10 +375,11 @@ static int pass_begin(durable_pass *pass, durable_life *life)
 
 static void pass_read(durable_pass *pass, durable_life *life)
 {
-    int error = pass_begin(pass, life);
-    if (error == 0 && life->active && life->more && !life->ended)
+    bool serves;
+    int error = pass_begin(pass, life, &serves);
+    if (error == 0 && serves && life->more)
         error = pass_load(pass, life);
-    if (error == 0 && life->active && life->reading)
+    if (error == 0 && serves && life->reading)
         error = pass_recover(pass, life);
     if (error != 0)
         pass->unfinished = true;

@@ -283,9 +283,10 @@ void durable_life_free(durable_life *life);
 
 /* Each returns 0, an errno or an error of LMDB. Those with a transaction leave its end to the
  * caller. */
-int durable_disk_open(axo_store *store, const char *path, axo_store_problem *problem,
-                      axo_status *status);
-void durable_disk_close(axo_store *store);
+/* Before all else. */
+void durable_disk_init(axo_store *store);
+/* Writes the format, with the next id. */
+int durable_disk_format(axo_store *store, MDB_txn *txn);
 int durable_disk_begin(axo_store *store, MDB_txn **txn);
 /* Also writes what has changed of the queues; on failure they are what they were. */
 int durable_disk_commit(axo_store *store, MDB_txn *txn);
@@ -322,6 +323,13 @@ const char *durable_disk_text(int error);
 
 /* The process has died under a message. */
 int durable_disk_died(axo_store *store, MDB_txn *txn, uint64_t id, uint64_t number);
+
+/* ---- open.c ---- */
+
+/* Opens a folder; else *status and *problem say why not, and durable_disk_close is to be called. */
+int durable_disk_open(axo_store *store, const char *path, axo_store_problem *problem,
+                      axo_status *status);
+void durable_disk_close(axo_store *store);
 
 /* ---- hands.c ---- */
 
