@@ -13,22 +13,22 @@
  *     case AXO_DURABLE_ANSWER:              to the sender: 7 is on disk, or why it is not
  *
  * A durable mailbox has a name, which outlives actors and processes. What is sent to the name is
- * accepted when it is on disk, whether or not an actor has the name just then: an axo_durable_answer
- * says so. It is handled by the actor that was spawned under the name, in the order in which it was
- * accepted, one after the other, and acknowledged, so deleted, when receive has returned AXO_OK. If
- * receive fails, or the actor, the process or the machine ends before that, the message is handled
- * again: by the instance that goes on, or by the next one, or by the next actor of that name; those
- * behind it wait. So it is handled at least once. Each message of a mailbox has a number, one
- * greater than that of the message before; a handler that keeps the last one it has seen knows a
- * repeat (axo_durable_given). A message under which fails_max handlers have failed, or that receive
- * does not know (AXO_UNHANDLED), goes into the dead-letter box of its mailbox, on disk too, where
- * people look at it, send it again or delete it (axo_store_dead).
+ * accepted when it is on disk, whether or not an actor has the name just then: an
+ * axo_durable_answer says so. It is handled by the actor that was spawned under the name, in the
+ * order in which it was accepted, one after the other, and acknowledged, so deleted, when receive
+ * has returned AXO_OK. If receive fails, or the actor, the process or the machine ends before that,
+ * the message is handled again: by the instance that goes on, or by the next one, or by the next
+ * actor of that name; those behind it wait. So it is handled at least once. Each message of a
+ * mailbox has a number, one greater than that of the message before; a handler that keeps the last
+ * one it has seen knows a repeat (axo_durable_given). A message under which fails_max handlers have
+ * failed, or that receive does not know (AXO_UNHANDLED), goes into the dead-letter box of its
+ * mailbox, on disk too, where people look at it, send it again or delete it (axo_store_dead).
  *
  * The class, the reference, supervision and hooks are as always. The handler sees the message as it
- * was sent, with its sender, as long as that one's system lives. One that it stashes is acknowledged
- * when it has been handled; one that it forwards, or whose payload it takes over, when receive
- * returns AXO_OK. What is sent to the reference (axo_send, timers, watches, asks) is ordinary,
- * nowhere on disk, and comes between the durable ones. How it differs from another actor:
+ * was sent, with its sender, as long as that one's system lives. One that it stashes is
+ * acknowledged when it has been handled; one that it forwards, or whose payload it takes over, when
+ * receive returns AXO_OK. What is sent to the reference (axo_send, timers, watches, asks) is
+ * ordinary, nowhere on disk, and comes between the durable ones. How it differs from another actor:
  *
  *   - Another receive is put on top by axo_durable_become. One that axo_become has put there sees
  *     durable messages that nobody acknowledges.
@@ -95,13 +95,13 @@ static inline void axo_store_settings_init(axo_store_settings *out)
 
 /* Why a store could not be opened. */
 typedef struct axo_store_problem {
-    int32_t error; /* an errno, or one of lmdb.h, which are below 0; 0: none beside the status */
+    int32_t error; /* an errno, or one of LMDB's, which are below 0; 0: none beside the status */
     char text[AXO_STORE_TEXT_MAX];
 } axo_store_problem;
 
 /* What a store has done since it was opened. */
 typedef struct axo_store_figures {
-    uint64_t accepted;     /* messages */
+    uint64_t accepted; /* messages */
     uint64_t refused;
     uint64_t acknowledged;
     uint64_t failed;       /* times that a handler failed under one */
@@ -142,7 +142,7 @@ static inline void axo_journal_init(axo_journal *out)
 }
 
 typedef struct axo_durable {
-    size_t size;                /* sizeof(axo_durable), set by AXO_DURABLE */
+    size_t size; /* sizeof(axo_durable), set by AXO_DURABLE */
     axo_store *store;
     const char *name;           /* of the mailbox and the journal: 1..AXO_NAME_MAX bytes, any but 0;
                                    copied. One actor at a time has it */
@@ -166,7 +166,7 @@ typedef struct axo_durable_answer {
     uint64_t number; /* of the message in its mailbox; 0: refused */
     int32_t status;  /* AXO_OK: it is on disk; AXO_ESYSTEM: refused, `error` says why;
                         AXO_ESTOPPING: the store ends; AXO_ETOOBIG, AXO_ENOMEM */
-    int32_t error;   /* ENOSPC, MDB_MAP_FULL (-30792) */
+    int32_t error;   /* ENOSPC; -30792: LMDB's map is full */
 } axo_durable_answer;
 
 /* What the running handler has in hand. */
@@ -186,24 +186,24 @@ typedef enum axo_store_reason {
 } axo_store_reason;
 
 typedef struct axo_store_letter {
-    uint64_t number;      /* as it had in the mailbox */
-    int64_t accepted_ns;  /* since 1970 */
+    uint64_t number;     /* as it had in the mailbox */
+    int64_t accepted_ns; /* since 1970 */
     int64_t died_ns;
-    const void *payload;  /* lives during the call */
+    const void *payload; /* lives during the call */
     uint32_t tag;
     uint32_t size;
-    uint32_t reason;      /* an axo_store_reason */
+    uint32_t reason; /* an axo_store_reason */
     uint32_t fails;
-    int32_t code;         /* of the last failure, if it is known */
-    uint32_t reserved;    /* 0 */
-    const char *text;     /* of it */
+    int32_t code;      /* of the last failure, if it is known */
+    uint32_t reserved; /* 0 */
+    const char *text;  /* of it */
 } axo_store_letter;
 
 /* What is done with a letter that was looked at. */
 typedef enum axo_store_then {
     AXO_STORE_KEEP = 0,
     AXO_STORE_DELETE = 1,
-    AXO_STORE_AGAIN = 2   /* to the end of its mailbox, with a new number, and no failures */
+    AXO_STORE_AGAIN = 2 /* to the end of its mailbox, with a new number, and no failures */
 } axo_store_then;
 typedef axo_store_then (*axo_store_dead_fn)(void *user, const axo_store_letter *letter);
 
@@ -217,7 +217,7 @@ AXO_BEGIN_DECLS
  *   returns   AXO_OK; AXO_EINVAL; AXO_EVERSION: the settings, or another version's file, or no
  *             store's; AXO_EBUSY: another process has it, or this one; AXO_ESYSTEM: problem->error;
  *             AXO_ENOMEM, and as axo_system_spawn
- *   after     on failure *out is NULL and nothing has changed on disk, but that the folder is there */
+ *   after     on failure *out is NULL, and of the folder's files only LMDB's own have changed */
 AXO_API AXO_NODISCARD axo_status axo_store_open(axo_system *system,
                                                 const axo_store_settings *settings,
                                                 axo_store_problem *problem, axo_store **out);
@@ -225,11 +225,12 @@ AXO_API AXO_NODISCARD axo_status axo_store_open(axo_system *system,
 /* Fills *out. Any thread. */
 AXO_API axo_status axo_store_count(axo_store *store, axo_store_figures *out);
 
-/* Spawns an actor that has a durable mailbox, with a journal if it is to; otherwise as axo_spawn and
- * axo_system_spawn.
+/* Spawns an actor that has a durable mailbox, with a journal if it is to; otherwise as axo_spawn
+ * and axo_system_spawn.
  *   props     args with a size are copied. stash_max 0: no bound
  *   returns   as they do; AXO_EINVAL (the recipe, a store of another system), AXO_EVERSION,
- *             AXO_EEXIST also: a living actor has the mailbox; AXO_ESTOPPING also: the store ends */
+ *             AXO_EEXIST also: a living actor has the mailbox; AXO_ESTOPPING also: the store
+ *             ends */
 AXO_API AXO_NODISCARD axo_status axo_durable_spawn(axo_ctx *ctx, const axo_durable *recipe,
                                                    const axo_props *props, axo_ref *out);
 AXO_API AXO_NODISCARD axo_status axo_system_durable_spawn(axo_system *system,
@@ -242,9 +243,9 @@ AXO_API AXO_NODISCARD axo_status axo_system_durable_spawn(axo_system *system,
  * Messages of one sender to one mailbox keep their order.
  *   thread    only the callback that was given `ctx`
  *   blocks    no
- *   returns   AXO_OK: an answer will come; AXO_ECONTEXT, AXO_EINVAL (a tag from AXO_TAG_SERVICES up,
- *             NULL with a size), AXO_ENAME, AXO_ETOOBIG, AXO_ENOMEM, AXO_ESTOPPING: nothing was sent
- *             and no answer will come */
+ *   returns   AXO_OK: an answer will come; AXO_ECONTEXT, AXO_EINVAL (a tag from AXO_TAG_SERVICES
+ *             up, NULL with a size), AXO_ENAME, AXO_ETOOBIG, AXO_ENOMEM, AXO_ESTOPPING: nothing was
+ *             sent and no answer will come */
 AXO_API AXO_NODISCARD axo_status axo_durable_send(axo_ctx *ctx, axo_store *store, const char *name,
                                                   uint32_t tag, const void *payload, size_t size,
                                                   uint64_t id);
@@ -252,8 +253,8 @@ AXO_API AXO_NODISCARD axo_status axo_durable_send(axo_ctx *ctx, axo_store *store
 /* As axo_durable_send, from a thread, which waits until the message is on disk.
  *   thread    any but a worker's: it would hold that up
  *   blocks    for `timeout_ns` of the operating system's clock at most; negative: for ever
- *   returns   AXO_OK: it is on disk; what an axo_durable_answer says, which *answer (may be NULL) is;
- *             AXO_ETIMEDOUT: it may still come to disk; and as axo_durable_send */
+ *   returns   AXO_OK: it is on disk; what an axo_durable_answer says, which *answer (may be NULL)
+ *             is; AXO_ETIMEDOUT: it may still come to disk; and as axo_durable_send */
 AXO_API AXO_NODISCARD axo_status axo_system_durable_send(axo_store *store, const char *name,
                                                          uint32_t tag, const void *payload,
                                                          size_t size, int64_t timeout_ns,
@@ -263,9 +264,12 @@ AXO_API AXO_NODISCARD axo_status axo_system_durable_send(axo_store *store, const
  *   returns   AXO_OK; AXO_ECONTEXT; AXO_EINVAL: no durable actor's callback; then *out is zeroed */
 AXO_API axo_status axo_durable_now(axo_ctx *ctx, axo_durable_given *out);
 
-/* As axo_become and axo_unbecome, for a durable actor. A restart clears the stack.
+/* As axo_become, for a durable actor. A restart clears the stack.
  *   returns   AXO_OK, AXO_ECONTEXT, AXO_EINVAL, AXO_ENOMEM */
 AXO_API AXO_NODISCARD axo_status axo_durable_become(axo_ctx *ctx, axo_receive_fn receive);
+
+/* As axo_unbecome, for a durable actor.
+ *   returns   AXO_OK, AXO_ECONTEXT, AXO_EINVAL */
 AXO_API axo_status axo_durable_unbecome(axo_ctx *ctx);
 
 /* Shows the letters of a mailbox's dead-letter box, oldest first, and does with each what `look`

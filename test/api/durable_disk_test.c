@@ -562,11 +562,11 @@ static void dies_under_it(void **unused)
 int main(int argc, char **argv)
 {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(full_map),       cmocka_unit_test(full_disk),
-        cmocka_unit_test(no_right),       cmocka_unit_test(open_twice),
-        cmocka_unit_test(bad_settings),   cmocka_unit_test(other_versions),
+        cmocka_unit_test(full_map),        cmocka_unit_test(full_disk),
+        cmocka_unit_test(no_right),        cmocka_unit_test(open_twice),
+        cmocka_unit_test(bad_settings),    cmocka_unit_test(other_versions),
         cmocka_unit_test(damaged_message), cmocka_unit_test(damaged_event),
-        cmocka_unit_test(torn_files),     cmocka_unit_test(dies_under_it),
+        cmocka_unit_test(torn_files),      cmocka_unit_test(dies_under_it),
     };
     self_path = argv[0];
     if (argc == 3 && strcmp(argv[1], "torn") == 0)

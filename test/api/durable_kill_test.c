@@ -1,6 +1,6 @@
 /* durable_kill_test.c - a process that sends, handles and persists is killed at any moment, again
- * and again; what it had said before, in a file that outlives it, is compared with what the next one
- * does.
+ * and again; what it had said before, in a file that outlives it, is compared with what the next
+ * one does.
  *
  *   durable_kill_test [KILLS [SEED]]    so many moments
  *
@@ -152,8 +152,8 @@ static axo_ref k_spawn(axo_system *system, const char *name, const axo_class *cl
                        const axo_journal *journal)
 {
     axo_ref ref;
-    axo_durable recipe = AXO_DURABLE(.store = child.store, .name = name, .journal = journal,
-                                     .fails_max = 1000);
+    axo_durable recipe =
+        AXO_DURABLE(.store = child.store, .name = name, .journal = journal, .fails_max = 1000);
     axo_props props = AXO_PROPS(.cls = cls, .name = name);
     if (axo_system_durable_spawn(system, &recipe, &props, &ref) != AXO_OK)
         abort();
@@ -216,16 +216,16 @@ typedef struct k_world {
     char folder[300];
     char ledger[320];
     int fd;
-    unsigned char *sent;     /* by value */
-    int64_t *accepted;       /* by number: value + 1; 0: not said */
-    int64_t *handled;        /* by number: value + 1 */
-    int64_t *events;         /* by number: value + 1 */
+    unsigned char *sent;      /* by value */
+    int64_t *accepted;        /* by number: value + 1; 0: not said */
+    int64_t *handled;         /* by number: value + 1 */
+    int64_t *events;          /* by number: value + 1 */
     unsigned char *persisted; /* by value: what the journal's mailbox has accepted */
-    uint64_t first_number;   /* of this process */
+    uint64_t first_number;    /* of this process */
     uint64_t last_number;
-    uint64_t greatest;       /* ever handled */
+    uint64_t greatest; /* ever handled */
     uint64_t repeats;
-    uint64_t applied;        /* the greatest event */
+    uint64_t applied; /* the greatest event */
     int64_t greatest_value;
     int64_t sum;
     bool summed;
@@ -236,12 +236,12 @@ static void k_check_handled(k_world *k, const k_record *r)
 {
     assert_in_range(r->number, 1, K_MAX - 1);
     if (r->value >= 0)
-        assert_int_equal(k->sent[r->value], 1);                    /* C1 */
-    assert_true(r->number <= k->greatest + 1);                     /* C2 */
+        assert_int_equal(k->sent[r->value], 1);                          /* C1 */
+    assert_true(r->number <= k->greatest + 1);                           /* C2 */
     assert_true(k->last_number == 0 || r->number == k->last_number + 1); /* C3: not in one */
     if (r->number <= k->greatest) {
         k->repeats++;
-        assert_int_equal(r->again, 1);                             /* C3 */
+        assert_int_equal(r->again, 1); /* C3 */
         assert_int_equal(k->handled[r->number], r->value + 2);
     } else {
         k->greatest = r->number;
@@ -287,10 +287,18 @@ static void k_check(k_world *k, uint64_t *acked)
             assert_true(r.number > *acked); /* C3 */
             k_check_handled(k, &r);
             break;
-        case K_ACKED: count = r.number; break;
-        case K_APPLIED: k_check_applied(k, &r); break;
-        case K_SUM: k->sum = r.value; k->summed = true; break;
-        default: break;
+        case K_ACKED:
+            count = r.number;
+            break;
+        case K_APPLIED:
+            k_check_applied(k, &r);
+            break;
+        case K_SUM:
+            k->sum = r.value;
+            k->summed = true;
+            break;
+        default:
+            break;
         }
     }
     if (count > 0)
@@ -374,8 +382,11 @@ static void killed(void **unused)
 {
     char command[400];
     const char *tmp = getenv("TMPDIR");
-    k_world k = {.sent = k_table(1), .accepted = k_table(8), .handled = k_table(8),
-                 .events = k_table(8), .persisted = k_table(1)};
+    k_world k = {.sent = k_table(1),
+                 .accepted = k_table(8),
+                 .handled = k_table(8),
+                 .events = k_table(8),
+                 .persisted = k_table(1)};
     (void)snprintf(k.folder, sizeof k.folder, "%s/kill.XXXXXX", tmp != NULL ? tmp : "/tmp");
     assert_non_null(mkdtemp(k.folder));
     (void)snprintf(k.ledger, sizeof k.ledger, "%s/ledger", k.folder);

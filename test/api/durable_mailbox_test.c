@@ -390,9 +390,9 @@ static void refused(void **unused)
     assert_int_equal(axo_system_durable_send(w.store, "a", AXO_TAG_SERVICES, NULL, 0, -1, NULL),
                      AXO_EINVAL);
     assert_int_equal(axo_system_durable_send(w.store, "a", 1, NULL, 8, -1, NULL), AXO_EINVAL);
-    assert_int_equal(axo_system_durable_send(w.store, "a", 1, &answer, AXO_PAYLOAD_MAX + 1, -1,
-                                             NULL),
-                     AXO_ETOOBIG);
+    assert_int_equal(
+        axo_system_durable_send(w.store, "a", 1, &answer, AXO_PAYLOAD_MAX + 1, -1, NULL),
+        AXO_ETOOBIG);
     assert_int_equal(w_try_spawn(&w, name, false, &ref), AXO_ENAME);
     axo_props props = AXO_PROPS(.cls = &w_class);
     axo_durable recipe = AXO_DURABLE(.store = w.store, .name = "a", .reserved = 1);
@@ -416,12 +416,18 @@ static void refused(void **unused)
 int main(int argc, char **argv)
 {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(in_order),          cmocka_unit_test(without_an_actor),
-        cmocka_unit_test(more_than_is_loaded), cmocka_unit_test(fails_once),
-        cmocka_unit_test(failures_are_kept), cmocka_unit_test(poison),
-        cmocka_unit_test(unhandled),         cmocka_unit_test(stash),
-        cmocka_unit_test(handed_on),         cmocka_unit_test(one_at_a_time),
-        cmocka_unit_test(answers),           cmocka_unit_test(behaviours),
+        cmocka_unit_test(in_order),
+        cmocka_unit_test(without_an_actor),
+        cmocka_unit_test(more_than_is_loaded),
+        cmocka_unit_test(fails_once),
+        cmocka_unit_test(failures_are_kept),
+        cmocka_unit_test(poison),
+        cmocka_unit_test(unhandled),
+        cmocka_unit_test(stash),
+        cmocka_unit_test(handed_on),
+        cmocka_unit_test(one_at_a_time),
+        cmocka_unit_test(answers),
+        cmocka_unit_test(behaviours),
         cmocka_unit_test(refused),
     };
     if (argc > 1)

@@ -21,8 +21,8 @@
 
 #include "support/cmocka.h"
 
-#define W_SECOND INT64_C(1000000000)
-#define W_LONG (120 * W_SECOND)
+#define W_SECOND   INT64_C(1000000000)
+#define W_LONG     (120 * W_SECOND)
 #define W_SEEN_MAX 200000
 
 /* What an actor is told; the payload is an int64. */
@@ -31,20 +31,20 @@ enum {
     W_FAIL,      /* fails each time */
     W_FAIL_ONCE, /* fails if nobody has failed under it */
     W_THROW_ONCE,
-    W_STASH,     /* until W_UNSTASH has come */
+    W_STASH, /* until W_UNSTASH has come */
     W_UNSTASH,
-    W_UNKNOWN,   /* unhandled */
+    W_UNKNOWN, /* unhandled */
     W_BECOME,
     W_UNBECOME,
-    W_TAKE,      /* takes the payload over */
-    W_FORWARD,   /* to w->other */
-    W_STOP,      /* stops itself, and returns AXO_OK */
-    W_SEND,      /* sends so many durable messages to "other" */
-    W_ASK,       /* replies */
-    W_PUT,       /* persists the value */
-    W_PUT_FAIL,  /* persists it, and fails */
+    W_TAKE,     /* takes the payload over */
+    W_FORWARD,  /* to w->other */
+    W_STOP,     /* stops itself, and returns AXO_OK */
+    W_SEND,     /* sends so many durable messages to "other" */
+    W_ASK,      /* replies */
+    W_PUT,      /* persists the value */
+    W_PUT_FAIL, /* persists it, and fails */
     W_SNAPSHOT,
-    W_SUM        /* records its sum */
+    W_SUM /* records its sum */
 };
 
 typedef struct w_seen {
@@ -68,20 +68,21 @@ typedef struct world {
     pthread_cond_t changed;
     w_seen *seen;
     uint32_t count;
-    uint32_t answers;       /* AXO_DURABLE_ANSWER that came */
+    uint32_t answers; /* AXO_DURABLE_ANSWER that came */
     uint32_t refusals;
     uint64_t last_number;
     int32_t last_error;
     uint32_t terminated;
-    uint32_t applied;       /* events, recovering ones too */
+    uint32_t applied; /* events, recovering ones too */
     uint32_t recovered;
     uint32_t restored;
     uint32_t unhandled;
     axo_directive answer;
     axo_strategy strategy;
-    bool hold;              /* handlers wait while it is */
+    bool hold;               /* handlers wait while it is */
     uint32_t snapshot_every; /* in apply */
     bool apply_fails;
+    axo_allocator allocator;
 } world;
 
 static inline void w_note(world *w, const w_seen *seen)
@@ -182,36 +183,47 @@ static inline axo_status w_do(axo_ctx *ctx, w_state *me, const axo_message *mess
 {
     axo_owned owned;
     switch (message->tag) {
-    case W_FAIL: return axo_fail(ctx, (int32_t)seen->value, "told to");
-    case W_FAIL_ONCE: return seen->fails == 0 ? axo_fail(ctx, 7, "once") : AXO_OK;
+    case W_FAIL:
+        return axo_fail(ctx, (int32_t)seen->value, "told to");
+    case W_FAIL_ONCE:
+        return seen->fails == 0 ? axo_fail(ctx, 7, "once") : AXO_OK;
     case W_THROW_ONCE:
         if (seen->fails == 0)
             axo_throw(ctx, 8, "thrown");
         return AXO_OK;
-    case W_STASH: return me->unstashed ? AXO_OK : axo_stash(ctx);
-    case W_UNSTASH: me->unstashed = true; return axo_unstash_all(ctx);
-    case W_UNKNOWN: return AXO_UNHANDLED;
-    case W_BECOME: return axo_durable_become(ctx, w_become);
+    case W_STASH:
+        return me->unstashed ? AXO_OK : axo_stash(ctx);
+    case W_UNSTASH:
+        me->unstashed = true;
+        return axo_unstash_all(ctx);
+    case W_UNKNOWN:
+        return AXO_UNHANDLED;
+    case W_BECOME:
+        return axo_durable_become(ctx, w_become);
     case W_TAKE:
         assert_int_equal(axo_message_take(ctx, message, &owned), AXO_OK);
         owned.destroy(owned.payload, owned.user);
         return AXO_OK;
-    case W_FORWARD: return axo_forward(ctx, message, me->w->other);
-    case W_STOP: return axo_stop_self(ctx);
+    case W_FORWARD:
+        return axo_forward(ctx, message, me->w->other);
+    case W_STOP:
+        return axo_stop_self(ctx);
     case W_SEND:
         for (int64_t i = 0; i < seen->value; i++)
             assert_int_equal(axo_durable_send(ctx, me->w->store, "other", W_ADD, &i, sizeof i,
                                               (uint64_t)i + 1001),
                              AXO_OK);
         return AXO_OK;
-    case W_ASK: return axo_reply(ctx, message, W_ASK, &me->sum, sizeof me->sum);
+    case W_ASK:
+        return axo_reply(ctx, message, W_ASK, &me->sum, sizeof me->sum);
     case W_PUT:
     case W_PUT_FAIL:
-        assert_int_equal(axo_journal_persist(ctx, W_PUT, &seen->value, sizeof seen->value),
-                         AXO_OK);
+        assert_int_equal(axo_journal_persist(ctx, W_PUT, &seen->value, sizeof seen->value), AXO_OK);
         return message->tag == W_PUT ? AXO_OK : axo_fail(ctx, 9, "persisted, and failed");
-    case W_SNAPSHOT: return axo_journal_snapshot(ctx, &me->sum, sizeof me->sum);
-    default: return AXO_OK;
+    case W_SNAPSHOT:
+        return axo_journal_snapshot(ctx, &me->sum, sizeof me->sum);
+    default:
+        return AXO_OK;
     }
 }
 
@@ -295,9 +307,9 @@ static inline axo_status w_watcher_receive(axo_ctx *ctx, void *state, const axo_
     return axo_watch(ctx, *AXO_PAYLOAD(message, axo_ref));
 }
 
-static const axo_class w_watcher_class = AXO_CLASS(.name = "watcher", .state_size = sizeof(w_state),
-                                                   .construct = w_construct,
-                                                   .receive = w_watcher_receive);
+static const axo_class w_watcher_class =
+    AXO_CLASS(.name = "watcher", .state_size = sizeof(w_state), .construct = w_construct,
+              .receive = w_watcher_receive);
 
 /* ---- the world ---- */
 
@@ -334,15 +346,14 @@ static inline void w_open(world *w)
 {
     axo_store_problem problem;
     w->strategy = (axo_strategy)AXO_STRATEGY(.decider = w_decide, .user = w);
-    axo_options options =
-        AXO_OPTIONS(.workers = 2, .user_strategy = &w->strategy, .stuck_ns = -1,
-                    .on_unhandled = w_unhandled, .unhandled_user = w);
+    axo_options options = AXO_OPTIONS(.workers = 2, .user_strategy = &w->strategy, .stuck_ns = -1,
+                                      .on_unhandled = w_unhandled, .unhandled_user = w, .allocator = w->allocator);
     assert_int_equal(axo_system_start(&options, &w->system), AXO_OK);
     axo_status status = axo_store_open(w->system, &w->settings, &problem, &w->store);
     if (status != AXO_OK)
         fail_msg("%s: %s", axo_status_name(status), problem.text);
-    axo_props props = AXO_PROPS(.cls = &w_watcher_class, .args = &w, .args_size = sizeof w,
-                                .name = "watcher");
+    axo_props props =
+        AXO_PROPS(.cls = &w_watcher_class, .args = &w, .args_size = sizeof w, .name = "watcher");
     assert_int_equal(axo_system_spawn(w->system, &props, &w->other), AXO_OK);
 }
 
@@ -396,9 +407,9 @@ static inline axo_ref w_spawn_journal(world *w, const char *name)
 static inline uint64_t w_put(world *w, const char *name, uint32_t tag, int64_t value)
 {
     axo_durable_answer answer;
-    assert_int_equal(axo_system_durable_send(w->store, name, tag, &value, sizeof value, W_LONG,
-                                             &answer),
-                     AXO_OK);
+    assert_int_equal(
+        axo_system_durable_send(w->store, name, tag, &value, sizeof value, W_LONG, &answer),
+        AXO_OK);
     return answer.number;
 }
 

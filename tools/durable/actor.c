@@ -2,9 +2,9 @@
  * each callback.
  *
  * A message is delivered by the actor to itself, as a message of the runtime with the tag, the
- * sender and the payload that it was sent with, and bound to the instance: so the one of an instance
- * that has ended comes to nobody. It is known by the address of its payload. Only one is on its way
- * at a time, so order needs no more.
+ * sender and the payload that it was sent with, and bound to the instance: so the one of an
+ * instance that has ended comes to nobody. It is known by the address of its payload. Only one is
+ * on its way at a time, so order needs no more.
  *
  * A handler that has failed, by a status, a throw or a crash, has left `hand` behind: the next
  * callback, of this instance or of another, finds it there. For there to be one each handler asks
@@ -111,10 +111,8 @@ static void actor_look(axo_ctx *ctx, durable_life *life)
 static axo_status actor_deliver(axo_ctx *ctx, durable_block *block)
 {
     axo_draft *draft;
-    const axo_owned payload = {.payload = block->bytes,
-                               .size = block->size,
-                               .destroy = durable_block_free,
-                               .user = block};
+    const axo_owned payload = {
+        .payload = block->bytes, .size = block->size, .destroy = durable_block_free, .user = block};
     (void)atomic_fetch_add(&block->refs, 1);
     axo_status status = axo_message_owning(ctx, block->tag, &payload, &draft);
     if (status != AXO_OK) {
@@ -240,8 +238,8 @@ static void actor_take_in_hand(durable_life *life, durable_block *block)
     memset(&life->cause, 0, sizeof life->cause);
 }
 
-/* Whether the handler has put its message aside: only then can its payload not be taken over, but by
- * a handler that has done so itself. */
+/* Whether the handler has put its message aside: only then can its payload not be taken over, but
+ * by a handler that has done so itself. */
 static bool actor_has_stashed(axo_ctx *ctx, const axo_message *message)
 {
     axo_owned owned;

@@ -1,7 +1,7 @@
 /* check.c - whether a file is what LMDB has written: it believes what stands in its pages, and a
- * torn or overwritten one would make it read beyond them. So before it opens the file each page that
- * can be reached is looked at: that it is in the file, says its own number, has its nodes within it,
- * their keys in order, and that no page has two uses, one of which may be "free".
+ * torn or overwritten one would make it read beyond them. So before it opens the file each page
+ * that can be reached is looked at: that it is in the file, says its own number, has its nodes
+ * within it, their keys in order, and that no page has two uses, one of which may be "free".
  *
  * The format is that of LMDB 0.9, of data version 1: two meta pages, of which the one with the
  * greater transaction counts; two trees in it, of the free pages and of the named databases; the
@@ -21,10 +21,17 @@
 #include "store.h"
 
 #define CHECK_MAGIC UINT32_C(0xbeefc0de)
-#define CHECK_NONE UINT64_MAX
+#define CHECK_NONE  UINT64_MAX
 enum {
-    CHECK_BRANCH = 1, CHECK_LEAF = 2, CHECK_OVERFLOW = 4, CHECK_META = 8, CHECK_KINDS = 0x6f,
-    CHECK_BIG = 1, CHECK_SUB = 2, CHECK_DUPLICATES = 4, CHECK_DEPTH = 32
+    CHECK_BRANCH = 1,
+    CHECK_LEAF = 2,
+    CHECK_OVERFLOW = 4,
+    CHECK_META = 8,
+    CHECK_KINDS = 0x6f,
+    CHECK_BIG = 1,
+    CHECK_SUB = 2,
+    CHECK_DUPLICATES = 4,
+    CHECK_DEPTH = 32
 };
 
 typedef struct check_page {

@@ -290,9 +290,8 @@ int durable_disk_bury(axo_store *store, MDB_txn *txn, const durable_queue *queue
 {
     unsigned char bytes[DURABLE_KEY];
     struct timespec now;
-    durable_dead dead = {.reason = block->cause.reason,
-                         .code = block->cause.code,
-                         .fails = block->fails};
+    durable_dead dead = {
+        .reason = block->cause.reason, .code = block->cause.code, .fails = block->fails};
     MDB_val key = disk_key(bytes, queue->id, block->number);
     MDB_val value;
     int error = mdb_get(txn, store->messages, &key, &value);
@@ -451,8 +450,8 @@ int durable_disk_load(axo_store *store, const durable_queue *queue, uint64_t aft
     return error;
 }
 
-int durable_disk_recover(axo_store *store, const durable_queue *queue, uint64_t after,
-                         uint64_t max, durable_list *out, bool *more, bool *harmed)
+int durable_disk_recover(axo_store *store, const durable_queue *queue, uint64_t after, uint64_t max,
+                         durable_list *out, bool *more, bool *harmed)
 {
     unsigned char bytes[DURABLE_KEY];
     MDB_txn *txn;

@@ -34,8 +34,7 @@ static axo_status spawn_read_props(const axo_props *props, axo_props *out)
     if (status != AXO_OK)
         return status;
     bool good = out->cls != NULL && out->cls->receive != NULL && out->args_size <= AXO_ARGS_MAX &&
-                (out->args_size == 0 || out->args != NULL) &&
-                out->cls->size <= sizeof(axo_class);
+                (out->args_size == 0 || out->args != NULL) && out->cls->size <= sizeof(axo_class);
     return good ? AXO_OK : AXO_EINVAL;
 }
 
@@ -81,9 +80,9 @@ static axo_status spawn_enlist(durable_life *life, const char *name, const axo_c
     durable_life **end = &life->queue->lives;
     for (; *end != NULL; end = &(*end)->next_life) {
         const durable_life *other = *end;
-        if (!other->ended && (axo_ref_is_none(other->self) ||
-                              axo_system_path(store->system, other->self, path, sizeof path) !=
-                                  AXO_EGONE))
+        if (!other->ended &&
+            (axo_ref_is_none(other->self) ||
+             axo_system_path(store->system, other->self, path, sizeof path) != AXO_EGONE))
             return AXO_EEXIST;
     }
     *end = life;
@@ -262,7 +261,8 @@ static void send_until(int64_t timeout_ns, struct timespec *until)
     until->tv_nsec = (long)(at % 1000000000);
 }
 
-/* Waits until the writer has answered; false: the time is over, and the writer frees the request. */
+/* Waits until the writer has answered; false: the time is over, and the writer frees the request.
+ *  */
 static bool send_wait(axo_store *store, durable_request *request, int64_t timeout_ns)
 {
     struct timespec until;

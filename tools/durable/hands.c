@@ -12,7 +12,7 @@
 
 #include "store.h"
 
-#define HANDS_MAX 4096
+#define HANDS_MAX   4096
 #define HANDS_BYTES (HANDS_MAX * sizeof(durable_hand))
 
 /* Counts what the last process had in hand. A slot that has what cannot be is of nobody. */

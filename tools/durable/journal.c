@@ -1,6 +1,7 @@
 /* journal.c - an actor whose state is the events that have led to it.
  *
- *   handler: persist -> persisting -> [it returns AXO_OK] -> events -> [transaction] -> back -> apply
+ *   handler: persist -> persisting -> [it returns AXO_OK] -> events -> [transaction] -> back ->
+ *            apply
  *
  * While something is between the handler and apply, or the instance recovers, what comes is
  * stashed. The events of an instance that has ended are on disk or will be, and of no interest to

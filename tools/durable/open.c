@@ -56,8 +56,8 @@ static axo_status open_read_format(axo_store *store, MDB_txn *txn, axo_store_pro
     }
     if (format.version != DURABLE_VERSION || value.mv_size != sizeof format) {
         (void)snprintf(problem->text, sizeof problem->text,
-                       "the store is of version %u; this library reads version %u",
-                       format.version, DURABLE_VERSION);
+                       "the store is of version %u; this library reads version %u", format.version,
+                       DURABLE_VERSION);
         return AXO_EVERSION;
     }
     store->next_id = store->was_next_id = format.next_id;

@@ -112,7 +112,8 @@ static void pass_wrote_life(durable_life *life)
     if (life->taken_generation == life->generation)
         durable_list_append(&life->back, &life->taken_events);
     (void)pthread_mutex_unlock(&life->mutex);
-    durable_list_clear(&life->taken_events); /* of an instance that has ended: the next reads them */
+    durable_list_clear(
+        &life->taken_events); /* of an instance that has ended: the next reads them */
 }
 
 static int pass_write_request(axo_store *store, MDB_txn *txn, durable_request *request)
@@ -140,9 +141,7 @@ static void pass_answer(axo_store *store, durable_request *request, axo_status s
     request->answer.error = error;
     request->answer.number = status == AXO_OK && request->block ? request->block->number : 0;
     if (request->letter == 0)
-        (void)atomic_fetch_add(status == AXO_OK ? &store->accepted
-                                                : &store->refused,
-                               1);
+        (void)atomic_fetch_add(status == AXO_OK ? &store->accepted : &store->refused, 1);
 }
 
 /* Gives an accepted message to who handles it, if it is the next one that he has not in memory. */
@@ -269,8 +268,8 @@ static void pass_sort(durable_life *life, durable_list *loaded)
     while ((block = durable_list_pop(loaded)) != NULL) {
         life->loaded_to = block->number;
         if (block->damaged) {
-            block->cause = (durable_cause){.reason = AXO_STORE_DAMAGED,
-                                           .text = "the record is damaged"};
+            block->cause =
+                (durable_cause){.reason = AXO_STORE_DAMAGED, .text = "the record is damaged"};
             durable_list_push(&life->dead, block);
         } else if (block->fails >= life->fails_max) {
             block->cause = (durable_cause){.reason = AXO_STORE_FAILED,

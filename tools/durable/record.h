@@ -7,9 +7,9 @@
 
 #include <axo/supervision.h>
 
-#define DURABLE_MAGIC "axostore"
+#define DURABLE_MAGIC   "axostore"
 #define DURABLE_VERSION UINT32_C(1)
-#define DURABLE_KEY 16
+#define DURABLE_KEY     16
 
 typedef struct durable_format {
     char magic[8];

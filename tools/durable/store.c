@@ -167,9 +167,9 @@ static axo_store *store_make(axo_system *system, const axo_store_settings *setti
 /* The writer is there before the system can end it, and gone before the store is freed. */
 static axo_status store_attach(axo_store *store)
 {
-    axo_props props = AXO_PROPS(.cls = &durable_writer_class, .args = &store,
-                                .args_size = sizeof(axo_store *), .system_actor = 1,
-                                .dispatcher = AXO_DISPATCH_BLOCKING);
+    axo_props props =
+        AXO_PROPS(.cls = &durable_writer_class, .args = &store, .args_size = sizeof(axo_store *),
+                  .system_actor = 1, .dispatcher = AXO_DISPATCH_BLOCKING);
     axo_status status = axo_system_on_termination(store->system, store_terminated, store);
     if (status != AXO_OK) {
         store_free(store);

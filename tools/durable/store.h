@@ -61,7 +61,7 @@ typedef struct durable_cause {
 
 typedef struct durable_block {
     struct durable_block *next;
-    atomic_uint refs; /* the list that it is in; each message of the runtime that has it as payload */
+    atomic_uint refs; /* the list that it is in; each message that has it as payload */
     uint32_t kind;
     uint64_t number;
     axo_ref sender;
@@ -94,13 +94,13 @@ typedef struct durable_queue {
     struct durable_queue *next; /* of its bucket */
     durable_life *lives;        /* store->mutex: the first is served; those behind wait for its
                                    end */
-    uint64_t handed;            /* the served life's mutex: the greatest number that a handler had */
+    uint64_t handed; /* the served life's mutex: the greatest number that a handler had */
     struct durable_queue *next_changed;
     /* the writer's */
-    uint64_t id;                /* 0: not on disk yet */
-    uint64_t number;            /* the last one given */
+    uint64_t id;     /* 0: not on disk yet */
+    uint64_t number; /* the last one given */
     uint64_t event;
-    uint64_t was_id;            /* as committed */
+    uint64_t was_id; /* as committed */
     uint64_t was_number;
     uint64_t was_event;
     bool known;
@@ -115,13 +115,13 @@ typedef struct durable_request {
     durable_queue *queue;
     durable_block *block; /* NULL: it is about a letter */
     uint64_t letter;
-    uint32_t then;        /* an axo_store_then */
-    axo_ref asker;       /* whom `draft` is for; none: a thread waits */
+    uint32_t then; /* an axo_store_then */
+    axo_ref asker; /* whom `draft` is for; none: a thread waits */
     axo_draft *draft;
     axo_durable_answer *slot; /* the draft's payload */
     axo_durable_answer answer;
-    bool done;           /* store->mutex: answered */
-    bool abandoned;      /* store->mutex: the thread has gone */
+    bool done;      /* store->mutex: answered */
+    bool abandoned; /* store->mutex: the thread has gone */
 } durable_request;
 
 struct durable_life {
@@ -138,13 +138,13 @@ struct durable_life {
     axo_ref self;
     durable_life *next_work;
     bool working;
-    bool fresh; /* not watched yet */
-    bool ended; /* it never was, or has gone */
+    bool fresh;              /* not watched yet */
+    bool ended;              /* it never was, or has gone */
     durable_life *next_life; /* of the queue's */
     /* mutex */
     pthread_mutex_t mutex;
-    uint32_t instance; /* 0: none yet */
-    bool active;       /* the mailbox is its */
+    uint32_t instance;  /* 0: none yet */
+    bool active;        /* the mailbox is its */
     durable_hand *slot; /* NULL: none */
     uint64_t id;        /* of the queue */
     durable_list pending;
@@ -155,16 +155,16 @@ struct durable_life {
     durable_list dead;
     durable_list events;
     durable_block *snapshot;
-    uint64_t noted;     /* a number whose failures are to be written; 0: none */
+    uint64_t noted; /* a number whose failures are to be written; 0: none */
     uint32_t noted_fails;
     uint32_t generation;
-    bool woken;         /* a DURABLE_WAKE is on its way, or nobody needs one */
-    bool recover;       /* asks for the snapshot and the events */
-    bool read;          /* `back` has had all of them */
-    bool harmed;        /* an event or the snapshot is damaged */
-    durable_list back;  /* events to apply */
-    bool more;          /* messages on disk that are not in memory; the writer writes it */
-    bool reading;       /* events likewise */
+    bool woken;        /* a DURABLE_WAKE is on its way, or nobody needs one */
+    bool recover;      /* asks for the snapshot and the events */
+    bool read;         /* `back` has had all of them */
+    bool harmed;       /* an event or the snapshot is damaged */
+    durable_list back; /* events to apply */
+    bool more;         /* messages on disk that are not in memory; the writer writes it */
+    bool reading;      /* events likewise */
     /* the writer's */
     durable_list taken_done;
     durable_list taken_dead;
@@ -208,10 +208,10 @@ struct axo_store {
     pid_t pid;
     axo_ref writer;
     uint64_t secret;
-    uint64_t run;        /* this opening's: who sent a message of another is not known any more */
+    uint64_t run; /* this opening's: who sent a message of another is not known any more */
     MDB_env *env;
     durable_hand *hands;
-    size_t next_hand;    /* the writer's */
+    size_t next_hand; /* the writer's */
     MDB_dbi meta;
     MDB_dbi queues;
     MDB_dbi messages;
@@ -241,8 +241,8 @@ struct axo_store {
     uint64_t next_id;
     uint64_t was_next_id;
     durable_queue *changed;
-    uint32_t failing;    /* passes in a row that were not written whole */
-    int error;           /* why */
+    uint32_t failing; /* passes in a row that were not written whole */
+    int error;        /* why */
     bool sync_due;
     bool retry_due;
     int64_t synced_ns;
@@ -294,8 +294,7 @@ void durable_disk_abort(axo_store *store, MDB_txn *txn);
 /* The map for the time being: with the reserve, or without. */
 void durable_disk_reserve(axo_store *store, bool with);
 int durable_disk_know(axo_store *store, MDB_txn *txn, durable_queue *queue);
-int durable_disk_accept(axo_store *store, MDB_txn *txn, durable_queue *queue,
-                        durable_block *block);
+int durable_disk_accept(axo_store *store, MDB_txn *txn, durable_queue *queue, durable_block *block);
 int durable_disk_acknowledge(axo_store *store, MDB_txn *txn, const durable_queue *queue,
                              uint64_t number);
 int durable_disk_note(axo_store *store, MDB_txn *txn, const durable_queue *queue, uint64_t number,
@@ -305,8 +304,7 @@ int durable_disk_letter(axo_store *store, MDB_txn *txn, durable_queue *queue,
                         const durable_request *request, durable_block **again);
 int durable_disk_bury(axo_store *store, MDB_txn *txn, const durable_queue *queue,
                       const durable_block *block);
-int durable_disk_event(axo_store *store, MDB_txn *txn, durable_queue *queue,
-                       durable_block *block);
+int durable_disk_event(axo_store *store, MDB_txn *txn, durable_queue *queue, durable_block *block);
 int durable_disk_snapshot(axo_store *store, MDB_txn *txn, const durable_queue *queue,
                           const durable_block *block);
 /* Reads messages behind `after`, at most `max`; *more: there are others. A damaged one has no
@@ -314,8 +312,8 @@ int durable_disk_snapshot(axo_store *store, MDB_txn *txn, const durable_queue *q
 int durable_disk_load(axo_store *store, const durable_queue *queue, uint64_t after, uint64_t max,
                       durable_list *out, bool *more);
 /* Reads the snapshot, if `after` is 0, and events behind `after`. */
-int durable_disk_recover(axo_store *store, const durable_queue *queue, uint64_t after,
-                         uint64_t max, durable_list *out, bool *more, bool *harmed);
+int durable_disk_recover(axo_store *store, const durable_queue *queue, uint64_t after, uint64_t max,
+                         durable_list *out, bool *more, bool *harmed);
 /* Reads the letter behind *number, and shows it; MDB_NOTFOUND: there is none. Any thread. */
 int durable_disk_dead(axo_store *store, const char *name, uint64_t *number, axo_store_dead_fn look,
                       void *user, axo_store_then *then);

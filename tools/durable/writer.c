@@ -20,9 +20,9 @@ axo_status durable_writer_wake(axo_store *store, axo_ctx *ctx)
 {
     if (store->woken)
         return AXO_OK;
-    axo_status status =
-        ctx != NULL ? axo_send(ctx, store->writer, DURABLE_WORK, NULL, 0)
-                    : axo_system_send(store->system, store->writer, DURABLE_WORK, NULL, 0);
+    axo_status status = ctx != NULL
+                            ? axo_send(ctx, store->writer, DURABLE_WORK, NULL, 0)
+                            : axo_system_send(store->system, store->writer, DURABLE_WORK, NULL, 0);
     store->woken = status == AXO_OK;
     return status;
 }
@@ -91,8 +91,7 @@ static bool writer_wake_actor(axo_ctx *ctx, durable_life *life)
     (void)pthread_mutex_lock(&life->mutex);
     bool idle = life->sent == NULL && life->hand == NULL;
     bool wanted = life->instance != 0 && !life->woken &&
-                  ((idle && life->pending.first != NULL) || life->back.first != NULL ||
-                   life->read);
+                  ((idle && life->pending.first != NULL) || life->back.first != NULL || life->read);
     uint32_t instance = life->instance;
     (void)pthread_mutex_unlock(&life->mutex);
     if (!wanted)
@@ -208,8 +207,8 @@ static void writer_try_later(axo_ctx *ctx, axo_store *store)
 {
     if (store->retry_due)
         return;
-    store->retry_due = axo_send_after(ctx, WRITER_RETRY_NS, axo_self(ctx), DURABLE_WORK, NULL,
-                                      0) == AXO_OK;
+    store->retry_due =
+        axo_send_after(ctx, WRITER_RETRY_NS, axo_self(ctx), DURABLE_WORK, NULL, 0) == AXO_OK;
     if (!store->retry_due)
         (void)axo_want_settle(ctx);
 }
@@ -277,7 +276,8 @@ static axo_status writer_receive(axo_ctx *ctx, void *state, const axo_message *m
         writer_gone(end.life);
         writer_turn(ctx, store);
         return AXO_OK;
-    default: return AXO_UNHANDLED;
+    default:
+        return AXO_UNHANDLED;
     }
 }
 
