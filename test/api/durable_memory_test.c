@@ -12,7 +12,7 @@ static void *memory_alloc(void *user, size_t size, size_t align)
     unsigned every = atomic_load(&refuse_every);
     void *block = NULL;
     (void)user;
-    if (every != 0 && atomic_fetch_add(&requests, 1) * 2654435761U % every == 0) {
+    if (every != 0 && (atomic_fetch_add(&requests, 1) * 2654435761U >> 11) % every == 0) {
         (void)atomic_fetch_add(&refusals, 1);
         return NULL;
     }

@@ -12,7 +12,6 @@
  * has a CRC-32C of its key and of all of it that follows; a file that lies is checked page by page
  * before (check.c). */
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -258,7 +257,7 @@ static int disk_fails(axo_store *store, MDB_txn *txn, uint64_t id, uint64_t numb
     if (!disk_is_whole(store, &key, &value))
         return 0;
     size_t size = value.mv_size;
-    char *copy = malloc(size);
+    char *copy = axo_system_alloc(store->system, size);
     if (copy == NULL)
         return ENOMEM;
     memcpy(copy, value.mv_data, size);
@@ -269,7 +268,7 @@ static int disk_fails(axo_store *store, MDB_txn *txn, uint64_t id, uint64_t numb
     memcpy(copy, &record, sizeof record);
     value = (MDB_val){.mv_size = size, .mv_data = copy};
     error = mdb_put(txn, store->messages, &key, &value, 0);
-    free(copy);
+    axo_system_free(store->system, copy, size);
     return error;
 }
 
@@ -301,14 +300,15 @@ int durable_disk_bury(axo_store *store, MDB_txn *txn, const durable_queue *queue
     dead.died_ns = now.tv_sec * INT64_C(1000000000) + now.tv_nsec;
     memcpy(dead.text, block->cause.text, sizeof dead.text);
     /* `value` is good until the next change of the transaction. */
-    char *copy = malloc(sizeof dead + value.mv_size);
+    size_t size = sizeof dead + value.mv_size;
+    char *copy = axo_system_alloc(store->system, size);
     if (copy == NULL)
         return ENOMEM;
     memcpy(copy, &dead, sizeof dead);
     memcpy(copy + sizeof dead, value.mv_data, value.mv_size);
-    value = (MDB_val){.mv_size = sizeof dead + value.mv_size, .mv_data = copy};
+    value = (MDB_val){.mv_size = size, .mv_data = copy};
     error = mdb_put(txn, store->dead, &key, &value, 0);
-    free(copy);
+    axo_system_free(store->system, copy, size);
     return error == 0 ? durable_disk_acknowledge(store, txn, queue, block->number) : error;
 }
 
@@ -393,7 +393,7 @@ static durable_block *disk_block(const axo_store *store, const MDB_val *key, con
     if (whole)
         memcpy(&record, value->mv_data, sizeof record);
     durable_block *block =
-        durable_block_make(record.tag, (const char *)value->mv_data + sizeof record, record.size);
+        durable_block_make(store->system, record.tag, (const char *)value->mv_data + sizeof record, record.size);
     if (block == NULL)
         return NULL;
     block->damaged = !whole;
@@ -516,7 +516,7 @@ static int disk_next_dead(axo_store *store, MDB_txn *txn, const char *name, uint
     if (error == 0) {
         *number = disk_number((unsigned char *)key.mv_data + 8);
         *size = value.mv_size;
-        *copy = malloc(value.mv_size);
+        *copy = axo_system_alloc(store->system, value.mv_size);
         if (*copy != NULL)
             memcpy(*copy, value.mv_data, value.mv_size);
         else
@@ -569,6 +569,7 @@ int durable_disk_dead(axo_store *store, const char *name, uint64_t *number, axo_
     (void)pthread_rwlock_unlock(&store->map);
     if (error == 0)
         *then = disk_show(*number, copy, size, look, user);
-    free(copy);
+    if (copy != NULL)
+        axo_system_free(store->system, copy, size);
     return error;
 }

@@ -1,6 +1,5 @@
 /* durable.c - spawning and sending: the doors of axo/durable.h for actors, and for threads. */
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -41,7 +40,7 @@ static axo_status spawn_read_props(const axo_props *props, axo_props *out)
 static durable_life *spawn_life(const axo_durable *recipe, const axo_journal *journal,
                                 const axo_props *props)
 {
-    durable_life *life = calloc(1, sizeof *life);
+    durable_life *life = durable_alloc(recipe->store->system, sizeof *life);
     if (life == NULL)
         return NULL;
     life->store = recipe->store;
@@ -56,11 +55,12 @@ static durable_life *spawn_life(const axo_durable *recipe, const axo_journal *jo
     life->args = props->args;
     if (props->args_size == 0)
         return life;
-    life->copy = malloc(props->args_size);
+    life->copy = durable_alloc(life->store->system, props->args_size);
     if (life->copy == NULL) {
         durable_life_free(life);
         return NULL;
     }
+    life->copy_size = props->args_size;
     memcpy(life->copy, props->args, props->args_size);
     life->args = life->copy;
     return life;
@@ -170,15 +170,15 @@ static axo_status send_check(const axo_store *store, const char *name, uint32_t 
     return size <= AXO_PAYLOAD_MAX ? AXO_OK : AXO_ETOOBIG;
 }
 
-static durable_request *send_make(axo_ref sender, uint32_t tag, const void *payload, size_t size)
+static durable_request *send_make(axo_store *store, axo_ref sender, uint32_t tag, const void *payload, size_t size)
 {
     struct timespec now;
-    durable_request *request = calloc(1, sizeof *request);
+    durable_request *request = durable_alloc(store->system, sizeof *request);
     if (request == NULL)
         return NULL;
-    request->block = durable_block_make(tag, payload, size);
+    request->block = durable_block_make(store->system, tag, payload, size);
     if (request->block == NULL) {
-        free(request);
+        axo_system_free(store->system, request, sizeof *request);
         return NULL;
     }
     (void)clock_gettime(CLOCK_REALTIME, &now);
@@ -187,10 +187,10 @@ static durable_request *send_make(axo_ref sender, uint32_t tag, const void *payl
     return request;
 }
 
-static void send_free(durable_request *request)
+void durable_request_free(axo_store *store, durable_request *request)
 {
     durable_block_drop(request->block);
-    free(request);
+    axo_system_free(store->system, request, sizeof *request);
 }
 
 /* Puts a request before the writer; store->mutex is held. Without memory to wake him nothing has
@@ -224,7 +224,7 @@ axo_status axo_durable_send(axo_ctx *ctx, axo_store *store, const char *name, ui
         status = AXO_EINVAL;
     if (status != AXO_OK)
         return status;
-    durable_request *request = send_make(self, tag, payload, size);
+    durable_request *request = send_make(store, self, tag, payload, size);
     if (request == NULL)
         return AXO_ENOMEM;
     request->asker = self;
@@ -232,7 +232,7 @@ axo_status axo_durable_send(axo_ctx *ctx, axo_store *store, const char *name, ui
     status = axo_message_new(ctx, AXO_DURABLE_ANSWER, sizeof(axo_durable_answer), &request->draft,
                              &slot);
     if (status != AXO_OK) {
-        send_free(request);
+        durable_request_free(store, request);
         return status;
     }
     request->slot = slot;
@@ -247,7 +247,7 @@ axo_status axo_durable_send(axo_ctx *ctx, axo_store *store, const char *name, ui
         return AXO_OK;
     }
     axo_message_discard(ctx, draft);
-    send_free(request);
+    durable_request_free(store, request);
     return status;
 }
 
@@ -294,7 +294,7 @@ static axo_status send_and_wait(axo_store *store, const char *name, durable_requ
         if (answer != NULL)
             *answer = request->answer;
     }
-    send_free(request);
+    durable_request_free(store, request);
     return status;
 }
 
@@ -307,7 +307,7 @@ axo_status axo_system_durable_send(axo_store *store, const char *name, uint32_t 
     axo_status status = send_check(store, name, tag, payload, size);
     if (status != AXO_OK)
         return status;
-    durable_request *request = send_make(axo_ref_none(), tag, payload, size);
+    durable_request *request = send_make(store, axo_ref_none(), tag, payload, size);
     if (request == NULL)
         return AXO_ENOMEM;
     return send_and_wait(store, name, request, timeout_ns, answer);
@@ -317,7 +317,7 @@ axo_status axo_system_durable_send(axo_store *store, const char *name, uint32_t 
 
 static axo_status dead_act(axo_store *store, const char *name, uint64_t number, uint32_t then)
 {
-    durable_request *request = calloc(1, sizeof *request);
+    durable_request *request = durable_alloc(store->system, sizeof *request);
     if (request == NULL)
         return AXO_ENOMEM;
     request->letter = number;

@@ -125,7 +125,7 @@ static axo_status journal_block(axo_ctx *ctx, uint32_t tag, const void *payload,
         return AXO_EINVAL;
     if (size > AXO_PAYLOAD_MAX)
         return AXO_ETOOBIG;
-    *out = durable_block_make(tag, payload, size);
+    *out = durable_block_make((*life)->store->system, tag, payload, size);
     return *out != NULL ? AXO_OK : AXO_ENOMEM;
 }
 

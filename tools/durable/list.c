@@ -1,17 +1,31 @@
 /* list.c - blocks, and lists of them. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "store.h"
 
-durable_block *durable_block_make(uint32_t tag, const void *payload, size_t size)
+void *durable_alloc(axo_system *system, size_t size)
 {
-    /* at least a byte: its address is nobody else's */
-    durable_block *block = malloc(sizeof *block + (size > 0 ? size : 1));
+    void *block = axo_system_alloc(system, size);
+    if (block != NULL)
+        memset(block, 0, size);
+    return block;
+}
+
+/* At least a byte of payload: its address is nobody else's. */
+static size_t block_bytes(size_t size)
+{
+    return sizeof(durable_block) + (size > 0 ? size : 1);
+}
+
+durable_block *durable_block_make(axo_system *system, uint32_t tag, const void *payload,
+                                  size_t size)
+{
+    durable_block *block = axo_system_alloc(system, block_bytes(size));
     if (block == NULL)
         return NULL;
     memset(block, 0, sizeof *block);
     atomic_init(&block->refs, 1);
+    block->system = system;
     block->tag = tag;
     block->size = (uint32_t)size;
     if (size > 0 && payload != NULL)
@@ -22,7 +36,7 @@ durable_block *durable_block_make(uint32_t tag, const void *payload, size_t size
 void durable_block_drop(durable_block *block)
 {
     if (block != NULL && atomic_fetch_sub(&block->refs, 1) == 1)
-        free(block);
+        axo_system_free(block->system, block, block_bytes(block->size));
 }
 
 void durable_block_free(void *payload, void *block)

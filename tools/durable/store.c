@@ -1,7 +1,6 @@
 /* store.c - a store's beginning and end, its names and classes, and the doors of threads. */
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 #include <time.h>
@@ -29,7 +28,7 @@ durable_queue *durable_queue_of(axo_store *store, const char *name)
             return it;
     }
     size_t length = strlen(name);
-    durable_queue *made = calloc(1, sizeof *made + length + 1);
+    durable_queue *made = durable_alloc(store->system, sizeof *made + length + 1);
     if (made == NULL)
         return NULL;
     memcpy(made->name, name, length);
@@ -45,7 +44,7 @@ const axo_class *durable_class_of(axo_store *store, const axo_class *of)
         if (it->of == of)
             return &it->made;
     }
-    durable_class *made = calloc(1, sizeof *made);
+    durable_class *made = durable_alloc(store->system, sizeof *made);
     if (made == NULL)
         return NULL;
     made->of = of;
@@ -72,8 +71,9 @@ void durable_life_free(durable_life *life)
     durable_block_drop(life->snapshot);
     durable_block_drop(life->taken_snapshot);
     (void)pthread_mutex_destroy(&life->mutex);
-    free(life->copy);
-    free(life);
+    if (life->copy != NULL)
+        axo_system_free(life->store->system, life->copy, life->copy_size);
+    axo_system_free(life->store->system, life, sizeof *life);
 }
 
 /* ---- begin and end ---- */
@@ -89,19 +89,19 @@ static void store_free(axo_store *store)
                 queue->lives = life->next_life;
                 durable_life_free(life);
             }
-            free(queue);
+            axo_system_free(store->system, queue, sizeof *queue + queue->length + 1);
         }
     }
     while (store->classes != NULL) {
         durable_class *it = store->classes;
         store->classes = it->next;
-        free(it);
+        axo_system_free(store->system, it, sizeof *it);
     }
     durable_disk_close(store);
     (void)pthread_cond_destroy(&store->answered);
     (void)pthread_rwlock_destroy(&store->map);
     (void)pthread_mutex_destroy(&store->mutex);
-    free(store);
+    axo_system_free(store->system, store, sizeof *store);
 }
 
 static void store_terminated(axo_system *system, void *user)
@@ -134,12 +134,12 @@ static axo_status store_read(const axo_store_settings *from, axo_store_settings 
 static axo_store *store_make(axo_system *system, const axo_store_settings *settings)
 {
     pthread_condattr_t how;
-    axo_store *store = calloc(1, sizeof *store);
+    axo_store *store = durable_alloc(system, sizeof *store);
     if (store == NULL)
         return NULL;
     uint64_t chance[2];
     if (getrandom(chance, sizeof chance, 0) != (ssize_t)sizeof chance) {
-        free(store);
+        axo_system_free(system, store, sizeof *store);
         return NULL;
     }
     const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);

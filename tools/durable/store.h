@@ -61,6 +61,7 @@ typedef struct durable_cause {
 
 typedef struct durable_block {
     struct durable_block *next;
+    axo_system *system; /* whose memory it is */
     atomic_uint refs; /* the list that it is in; each message that has it as payload */
     uint32_t kind;
     uint64_t number;
@@ -134,6 +135,7 @@ struct durable_life {
     size_t state_at; /* of the user's state in the block */
     const void *args;
     void *copy; /* of args, if they have a size */
+    size_t copy_size;
     /* store->mutex */
     axo_ref self;
     durable_life *next_work;
@@ -258,8 +260,11 @@ struct axo_store {
 
 /* ---- list.c ---- */
 
+/* The system's memory, zeroed; it is given back by axo_system_free. */
+void *durable_alloc(axo_system *system, size_t size);
 /* A block with one reference; NULL: no memory. */
-durable_block *durable_block_make(uint32_t tag, const void *payload, size_t size);
+durable_block *durable_block_make(axo_system *system, uint32_t tag, const void *payload,
+                                  size_t size);
 void durable_block_drop(durable_block *block);
 /* An axo_payload_free. */
 void durable_block_free(void *payload, void *block);
@@ -321,6 +326,10 @@ const char *durable_disk_text(int error);
 
 /* The process has died under a message. */
 int durable_disk_died(axo_store *store, MDB_txn *txn, uint64_t id, uint64_t number);
+
+/* ---- durable.c ---- */
+
+void durable_request_free(axo_store *store, durable_request *request);
 
 /* ---- open.c ---- */
 

@@ -1,6 +1,5 @@
 /* writer.c - the actor that writes: it takes all that has come, has it written while others go on
  * (axo_block), answers those that asked, and wakes the actors that have got something. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "store.h"
@@ -49,12 +48,6 @@ axo_status durable_writer_work(axo_ctx *ctx, durable_life *life)
 
 /* ---- what it tells others ---- */
 
-static void writer_free_request(durable_request *request)
-{
-    durable_block_drop(request->block);
-    free(request);
-}
-
 static void writer_answer(axo_ctx *ctx, axo_store *store, durable_request *request)
 {
     if (request->draft != NULL) {
@@ -62,7 +55,7 @@ static void writer_answer(axo_ctx *ctx, axo_store *store, durable_request *reque
         axo_status status = axo_send_message(ctx, request->asker, request->draft);
         if (status != AXO_OK && status != AXO_EGONE)
             axo_message_discard(ctx, request->draft);
-        writer_free_request(request);
+        durable_request_free(store, request);
         return;
     }
     (void)pthread_mutex_lock(&store->mutex);
@@ -71,7 +64,7 @@ static void writer_answer(axo_ctx *ctx, axo_store *store, durable_request *reque
     (void)pthread_cond_broadcast(&store->answered);
     (void)pthread_mutex_unlock(&store->mutex);
     if (abandoned)
-        writer_free_request(request);
+        durable_request_free(store, request);
 }
 
 static void writer_answer_all(axo_ctx *ctx, durable_pass *pass)
