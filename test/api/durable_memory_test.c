@@ -35,6 +35,7 @@ static void messages_without_memory(void **unused)
     enum { SIZE = 6000, COUNT = 300 };
     static char bytes[SIZE];
     world w;
+    axo_durable_answer answer;
     w_init(&w);
     w.allocator = (axo_allocator){.alloc = memory_alloc, .free = memory_free};
     for (unsigned every = 2; every <= 5; every++) {
@@ -45,10 +46,11 @@ static void messages_without_memory(void **unused)
         for (int64_t i = 0; i < COUNT; i++) {
             int64_t value = accepted + 1;
             memcpy(bytes, &value, sizeof value);
-            axo_status status = axo_system_durable_send(w.store, "a", i % 7 == 0 ? W_FAIL_ONCE
-                                                                                 : W_ADD,
-                                                        bytes, sizeof bytes, W_LONG, NULL);
-            assert_true(status == AXO_OK || status == AXO_ENOMEM);
+            axo_status status =
+                axo_system_durable_send(w.store, "a", i % 7 == 0 ? W_FAIL_ONCE : W_ADD, bytes,
+                                        sizeof bytes, W_LONG, &answer);
+            if (status != AXO_OK && status != AXO_ENOMEM)
+                fail_msg("%s: %d", axo_status_name(status), answer.error);
             accepted += status == AXO_OK;
         }
         atomic_store(&refuse_every, 0);
@@ -89,8 +91,8 @@ static axo_status asks_receive(axo_ctx *ctx, void *state, const axo_message *mes
 /* Each send that was accepted is answered once. */
 static void answers_without_memory(void **unused)
 {
-    static const axo_class cls = AXO_CLASS(.state_size = sizeof(w_state), .construct = w_construct,
-                                           .receive = asks_receive);
+    static const axo_class cls =
+        AXO_CLASS(.state_size = sizeof(w_state), .construct = w_construct, .receive = asks_receive);
     world w;
     axo_ref ref;
     world *self = &w;

@@ -346,8 +346,9 @@ static inline void w_open(world *w)
 {
     axo_store_problem problem;
     w->strategy = (axo_strategy)AXO_STRATEGY(.decider = w_decide, .user = w);
-    axo_options options = AXO_OPTIONS(.workers = 2, .user_strategy = &w->strategy, .stuck_ns = -1,
-                                      .on_unhandled = w_unhandled, .unhandled_user = w, .allocator = w->allocator);
+    axo_options options =
+        AXO_OPTIONS(.workers = 2, .user_strategy = &w->strategy, .stuck_ns = -1,
+                    .on_unhandled = w_unhandled, .unhandled_user = w, .allocator = w->allocator);
     assert_int_equal(axo_system_start(&options, &w->system), AXO_OK);
     axo_status status = axo_store_open(w->system, &w->settings, &problem, &w->store);
     if (status != AXO_OK)

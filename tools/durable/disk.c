@@ -392,8 +392,8 @@ static durable_block *disk_block(const axo_store *store, const MDB_val *key, con
     bool whole = disk_is_whole(store, key, value);
     if (whole)
         memcpy(&record, value->mv_data, sizeof record);
-    durable_block *block =
-        durable_block_make(store->system, record.tag, (const char *)value->mv_data + sizeof record, record.size);
+    durable_block *block = durable_block_make(
+        store->system, record.tag, (const char *)value->mv_data + sizeof record, record.size);
     if (block == NULL)
         return NULL;
     block->damaged = !whole;

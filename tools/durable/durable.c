@@ -170,7 +170,8 @@ static axo_status send_check(const axo_store *store, const char *name, uint32_t 
     return size <= AXO_PAYLOAD_MAX ? AXO_OK : AXO_ETOOBIG;
 }
 
-static durable_request *send_make(axo_store *store, axo_ref sender, uint32_t tag, const void *payload, size_t size)
+static durable_request *send_make(axo_store *store, axo_ref sender, uint32_t tag,
+                                  const void *payload, size_t size)
 {
     struct timespec now;
     durable_request *request = durable_alloc(store->system, sizeof *request);

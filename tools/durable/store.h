@@ -62,7 +62,7 @@ typedef struct durable_cause {
 typedef struct durable_block {
     struct durable_block *next;
     axo_system *system; /* whose memory it is */
-    atomic_uint refs; /* the list that it is in; each message that has it as payload */
+    atomic_uint refs;   /* the list that it is in; each message that has it as payload */
     uint32_t kind;
     uint64_t number;
     axo_ref sender;
