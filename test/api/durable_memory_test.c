@@ -7,12 +7,20 @@ static atomic_uint refuse_every;
 static atomic_uint requests;
 static atomic_uint refusals;
 
+static uint64_t memory_chance(void)
+{
+    uint64_t chance = atomic_fetch_add(&requests, 1) * UINT64_C(0x9e3779b97f4a7c15);
+    chance = (chance ^ chance >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+    chance = (chance ^ chance >> 27) * UINT64_C(0x94d049bb133111eb);
+    return chance ^ chance >> 31;
+}
+
 static void *memory_alloc(void *user, size_t size, size_t align)
 {
     unsigned every = atomic_load(&refuse_every);
     void *block = NULL;
     (void)user;
-    if (every != 0 && (atomic_fetch_add(&requests, 1) * 2654435761U >> 11) % every == 0) {
+    if (every != 0 && memory_chance() % every == 0) {
         (void)atomic_fetch_add(&refusals, 1);
         return NULL;
     }

@@ -235,7 +235,7 @@ static inline axo_status w_receive(axo_ctx *ctx, void *state, const axo_message 
     w_hold(me->w);
     w_seen seen = w_see(ctx, me, message);
     if (message->tag == W_ADD)
-        seen.sum = me->sum += seen.value;
+        seen.sum = me->sum = (int64_t)((uint64_t)me->sum + (uint64_t)seen.value);
     w_note(me->w, &seen);
     return w_do(ctx, me, message, &seen);
 }

@@ -244,8 +244,9 @@ static void pass_write_each(durable_pass *pass)
     axo_store *store = pass->store;
     durable_disk_reserve(store, true);
     for (durable_life *it = pass->lives; it != NULL; it = it->next_pass) {
-        if (pass_has(it) && pass_write_one_life(store, it) != 0)
-            pass->unfinished = true;
+        int error = pass_has(it) ? pass_write_one_life(store, it) : 0;
+        if (error != 0)
+            pass->unfinished = error;
     }
     durable_disk_reserve(store, false);
     int error = 0;
@@ -381,7 +382,7 @@ static void pass_read(durable_pass *pass, durable_life *life)
     if (error == 0 && serves && life->reading)
         error = pass_recover(pass, life);
     if (error != 0)
-        pass->unfinished = true;
+        pass->unfinished = error;
 }
 
 void durable_pass_run(durable_pass *pass)
@@ -396,9 +397,5 @@ void durable_pass_run(durable_pass *pass)
     }
     for (durable_life *it = pass->lives; it != NULL; it = it->next_pass)
         pass_read(pass, it);
-    if (pass->unfinished)
-        store->failing++;
-    else
-        store->failing = 0;
-    store->error = pass->unfinished ? error : 0;
+    store->failing = pass->unfinished != 0 ? store->failing + 1 : 0;
 }

@@ -244,7 +244,6 @@ struct axo_store {
     uint64_t was_next_id;
     durable_queue *changed;
     uint32_t failing; /* passes in a row that were not written whole */
-    int error;        /* why */
     bool sync_due;
     bool retry_due;
     int64_t synced_ns;
@@ -371,7 +370,7 @@ typedef struct durable_pass {
     axo_store *store;
     durable_request *requests;
     durable_life *lives;
-    bool unfinished; /* something is to be written again later */
+    int unfinished; /* why something is to be written, or read, again later; 0: nothing is */
 } durable_pass;
 
 /* Takes what there is to do. */

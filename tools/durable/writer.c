@@ -176,7 +176,7 @@ static void writer_run(void *pass)
 static bool writer_let_go(axo_ctx *ctx, durable_pass *pass)
 {
     axo_store *store = pass->store;
-    bool all = !pass->unfinished;
+    bool all = pass->unfinished == 0;
     while (pass->lives != NULL) {
         durable_life *life = pass->lives;
         pass->lives = life->next_pass;
@@ -186,7 +186,7 @@ static bool writer_let_go(axo_ctx *ctx, durable_pass *pass)
         bool good = writer_watch(ctx, life);
         good = writer_wake_actor(ctx, life) && good;
         all = all && good;
-        if (good && !pass->unfinished)
+        if (good && pass->unfinished == 0)
             continue;
         (void)pthread_mutex_lock(&store->mutex);
         durable_writer_enlist(store, life);
@@ -225,8 +225,8 @@ static void writer_turn(axo_ctx *ctx, axo_store *store)
     if (axo_block(ctx, writer_run, &pass) != AXO_OK)
         durable_pass_run(&pass);
     if (failing == 0 && store->failing > 0)
-        (void)axo_log(ctx, AXO_LOG_ERROR, "a store cannot write, and tries again: %s",
-                      durable_disk_text(store->error));
+        (void)axo_log(ctx, AXO_LOG_ERROR, "the store cannot go on, and tries again: %s",
+                      durable_disk_text(pass.unfinished));
     writer_answer_all(ctx, &pass);
     if (!writer_let_go(ctx, &pass))
         writer_try_later(ctx, store);
