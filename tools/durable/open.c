@@ -14,7 +14,7 @@
 static int open_say(axo_store_problem *problem, int error, const char *what)
 {
     problem->error = error;
-    (void)snprintf(problem->text, sizeof problem->text, "%s: %s", what, mdb_strerror(error));
+    (void)snprintf(problem->text, sizeof problem->text, "%.100s: %s", what, mdb_strerror(error));
     return error;
 }
 
