@@ -1,6 +1,6 @@
 # Makefile - builds, tests and installs axo.
 #
-#   make                 build/release: libaxo.a, libaxo.so, bench/axo-restart-bench, libaxo-console, libaxo-process and libaxo-record, .a and .so
+#   make                 build/release: libaxo.a, libaxo.so, bench/axo-restart-bench, libaxo-console, -process, -record, -durable, .a and .so
 #   make test            every test, debug build; VARIANT=asan: in another build
 #   make conformance     the table: entry, test, result
 #   make run             the main job, test/example/main_job.sh
@@ -36,7 +36,7 @@
 #   make install         PREFIX=/usr/local LIBDIR= INCDIR= BINDIR= DATADIR= DOCDIR= MANDIR= DESTDIR=; the
 #                        library; install-tools: axo-restart-bench, axo-top; uninstall: both, no trace is left
 #   make deb             Debian packages in build/deb: libaxo0.1, libaxo-dev, libaxo-console0.1 and its -dev,
-#                        libaxo-process0.1 and its -dev, axo-tools; CHECK=1 tests them
+#                        the same of -process and -durable, axo-tools; CHECK=1 tests them
 #   make deps FOR="lint models"  installs what these goals need; only run and test also do so
 #   make clean help
 #
@@ -134,6 +134,7 @@ ALL_CFLAGS = -std=c11 -D_GNU_SOURCE $(WARN) $(if $(filter runtime/% $B/%,$<),$(W
   $(if $(filter tools/console/%,$<),-I$B/console) $(if $(filter test/unit/process/%,$<),-Itools/process) \
   $(if $(filter test/unit/cluster/% test/schedules/remote/%,$<),-Itools/cluster) \
   $(if $(filter test/unit/record/% test/fuzz/fuzz_record.c,$<),-Itools/record) \
+  $(if $(filter test/unit/durable/% test/api/durable_%,$<),-Itools/durable) \
   $(if $(filter bench/restart/%,$<),-Ibench -DBENCH_NAME='"axo-restart-bench"' $(if $(PROCESS),-DBENCH_PROCESS)) \
   $(if $(filter $(unsanitized_$v),$<),,$(sanitize_$v)) $(CFLAGS) -MMD -MP
 ALL_CXXFLAGS = -std=c++17 -Wall -Wextra -Wpedantic $(WERROR) -Wshadow -Wconversion -Wold-style-cast \
@@ -202,10 +203,19 @@ RECORD_USERS := $B/test/example/flight_recorder $B/test/fuzz/fuzz_record \
   $(patsubst %.cpp,$B/%,$(wildcard test/api/record_*_test.cpp))
 TESTS := $(filter-out $(if $(NO_RECORD),$(RECORD_USERS)),$(TESTS))
 $B/test/api/record_limits_test: LDFLAGS += -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=posix_memalign
+# libaxo-durable: another.
+NO_DURABLE ?= $(if $(filter sim,$v),sim)
+DURABLE := $(if $(NO_DURABLE),,$(wildcard /usr/include/lmdb.h))
+DURABLE_LIBS := $(if $(DURABLE),-llmdb)
+DURABLE_OBJECTS := $(patsubst %.c,$B/obj/%.o,$(wildcard tools/durable/*.c))
+DURABLE_SHARED := $B/libaxo-durable.so.$(VERSION)
+DURABLE_BUILT := $(if $(DURABLE),$B/libaxo-durable.a $(if $(sanitize_$v),,$(DURABLE_SHARED)))
+DURABLE_USERS := $B/test/example/durable $B/bench/r2_durable $(call programs,test/unit/durable/*_test.c test/api/durable_*_test.c)
+TESTS := $(filter-out $(if $(DURABLE),,$(DURABLE_USERS)),$(TESTS))
 CONSOLE_USERS := $B/test/example/console $B/test/support/console/serve
-EXAMPLES := $(filter-out $(if $(PARSER),,%/http_server) $(if $(SDL),,%/engine) $(if $(CONSOLE),,$(CONSOLE_USERS)) $(if $(PROCESS),,$(PROCESS_USERS)) $(if $(NO_RECORD),$(RECORD_USERS)) $(NO_CPP),\
+EXAMPLES := $(filter-out $(if $(PARSER),,%/http_server) $(if $(SDL),,%/engine) $(if $(CONSOLE),,$(CONSOLE_USERS)) $(if $(PROCESS),,$(PROCESS_USERS)) $(if $(NO_RECORD),$(RECORD_USERS)) $(if $(DURABLE),,$(DURABLE_USERS)) $(NO_CPP),\
   $(call programs,test/example/*.c) $(filter-out %_test,$(CPP_ALL)))
-BENCHES := $(filter-out $(if $(PROCESS),,$(PROCESS_USERS)),$(call programs,bench/*.c))
+BENCHES := $(filter-out $(if $(PROCESS),,$(PROCESS_USERS)) $(if $(DURABLE),,$(DURABLE_USERS)),$(call programs,bench/*.c))
 TOOL := $B/bench/axo-restart-bench
 # axo-top: its screen needs ncurses, what it asks of a console libcurl and jansson, the rest nothing.
 TOP := $B/tools/axo-top
@@ -214,7 +224,7 @@ CURSES_LIBS := $(if $(CURSES),$(shell pkg-config --libs ncurses 2>/dev/null || e
 REMOTE := $(if $(NO_REMOTE),,$(and $(wildcard /usr/include/curl/curl.h /usr/include/*-linux-gnu*/curl/curl.h),$(wildcard /usr/include/jansson.h)))
 REMOTE_LIBS := $(if $(REMOTE),-lcurl -ljansson)
 TOOL_OBJECTS := $(patsubst %.c,$B/obj/%.o,$(wildcard bench/restart/*.c))
-QUOTED := $(filter-out $(NO_CPP) $(if $(PROCESS),,$(PROCESS_USERS)) $(if $(NO_RECORD),$(RECORD_USERS)),$(patsubst %.expected,$B/%,$(wildcard test/example/*.expected)))
+QUOTED := $(filter-out $(NO_CPP) $(if $(PROCESS),,$(PROCESS_USERS)) $(if $(NO_RECORD),$(RECORD_USERS)) $(if $(DURABLE),,$(DURABLE_USERS)),$(patsubst %.expected,$B/%,$(wildcard test/example/*.expected)))
 SCRIPTS := $(if $(RUNNER),,$(if $(filter debug,$v),$(wildcard test/*/*_test.sh test/unit/*/*_test.sh)))
 RUN_TESTS = python3 test/run_tests.py --logs $B/log --jobs $(or $(JOBS),2) --variant $v --repeat $(or $(REPEAT),1) \
   --filter '$(FILTER)' $(BUT:%=--but %)
@@ -224,9 +234,10 @@ RUN_TESTS = python3 test/run_tests.py --logs $B/log --jobs $(or $(JOBS),2) --var
 OBJCOPY ?= objcopy
 mark = $(OBJCOPY) $(foreach s,.text .text.unlikely .text.unlikely. .text.hot .text.hot. .text.startup .text.exit,\
   --rename-section $s=axo_text) $(1)
-all: $B/libaxo.a $(if $(sanitize_$v),,$(SHARED)) $(CONSOLE_BUILT) $(PROCESS_BUILT) $(RECORD_BUILT) $(TOOL) $(TOP)
+all: $B/libaxo.a $(if $(sanitize_$v),,$(SHARED)) $(CONSOLE_BUILT) $(PROCESS_BUILT) $(RECORD_BUILT) $(DURABLE_BUILT) $(TOOL) $(TOP)
 	$Q$(if $(CONSOLE),:,echo "  note: no libaxo-console: Debian's libmicrohttpd-dev and libsystemd-dev")
 	$Q$(if $(PROCESS),:,echo "  note: no libaxo-process: Debian's libseccomp-dev")
+	$Q$(if $(DURABLE),:,echo "  note: no libaxo-durable: Debian's liblmdb-dev")
 	$Q$(if $(CURSES),:,echo "  note: axo-top has no screen, only --once: no curses.h; Debian's libncurses-dev")
 	$Q$(if $(REMOTE),:,echo "  note: axo-top asks no console: Debian's libcurl4-openssl-dev and libjansson-dev")
 	$Q$(if $(PROBES),:,echo "  note: the library has no probes (USDT): no sys/sdt.h; Debian's systemtap-sdt-dev")
@@ -290,6 +301,7 @@ $(CLUSTER_USERS): $B/libaxo-cluster.a
 $B/libremote.a: $(patsubst %,$B/obj/test/schedules/remote/%.o,net node actors)
 $B/test/schedules/remote/remote_sim: $B/libremote.a
 $(eval $(call beside,record,RECORD))
+$(eval $(call beside,durable,DURABLE))
 $B/test/support/console/serve: $B/%: $B/obj/%.o $B/libaxo.a
 	$(call say,LINK )
 	$Qmkdir -p $(@D) && $(CC) $(ALL_LDFLAGS) -o $@ $< $B/libaxo-console.a $B/libaxo.a $(PACKAGES_LIBS) $(CONSOLE_LIBS)
@@ -299,8 +311,8 @@ LIBS_engine := $(if $(SDL),$(shell pkg-config --libs sdl2))
 $(TESTS) $(SIMS) $(EXAMPLES) $(BENCHES) $B/test/unit/bench/percentile_text: $B/%: $B/obj/%.o $B/libaxo.a
 	$(call say,LINK )
 	$Qmkdir -p $(@D) && $(if $(filter $(CPP_ALL),$@),$(CXX),$(CC)) $(ALL_LDFLAGS) -o $@ $< \
-	  $(filter %support.a %console.a %process.a %record.a %remote.a %cluster.a,$^) $B/libaxo.a \
-	  $(PACKAGES_LIBS) $(if $(filter %console.a,$^),$(CONSOLE_LIBS)) $(if $(filter %process.a,$^),$(PROCESS_LIBS)) -lm $(if $(filter %support.a,$^),-lcmocka) $(LIBS_$(@F))
+	  $(filter %support.a %console.a %process.a %record.a %durable.a %remote.a %cluster.a,$^) $B/libaxo.a \
+	  $(PACKAGES_LIBS) $(if $(filter %console.a,$^),$(CONSOLE_LIBS)) $(if $(filter %process.a,$^),$(PROCESS_LIBS)) $(if $(filter %durable.a,$^),$(DURABLE_LIBS)) -lm $(if $(filter %support.a,$^),-lcmocka) $(LIBS_$(@F))
 $B/obj/%.o: %.cpp Makefile
 	$(call say,CXX  )
 	$Qmkdir -p $(@D) && $(CXX) $(ALL_CXXFLAGS) -c -o $@ $<
@@ -384,7 +396,7 @@ include tools/doc/doc.mk
 MAN := $(if $(shell command -v python3),$(MAN_LIST))
 places := DESTDIR PREFIX LIBDIR INCDIR BINDIR DATADIR DOCDIR MANDIR VERSION ABI
 put = $(foreach p,$(places),$p='$($p)') tools/install/install.sh
-install: $B/libaxo.a $(SHARED) $(CONSOLE_BUILT) $(PROCESS_BUILT) $(RECORD_BUILT) $(MAN)
+install: $B/libaxo.a $(SHARED) $(CONSOLE_BUILT) $(PROCESS_BUILT) $(RECORD_BUILT) $(DURABLE_BUILT) $(MAN)
 	$Q$(put) library $B
 install-tools: $(TOOL) $(TOP) $(MAN) | $(filter install,$(MAKECMDGOALS))
 	$Q$(put) tools $B

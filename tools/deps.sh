@@ -44,6 +44,11 @@ testing() {
     command -v tmux >/dev/null 2>&1 || useful+=(tmux)
     console useful
     process useful
+    durable useful
+}
+durable() { # missing, useful: libaxo-durable is left out without it
+    local -n wanted_by_durable=$1
+    [ -e /usr/include/lmdb.h ] || wanted_by_durable+=(liblmdb-dev)
 }
 process() { # missing, useful: libaxo-process is left out without it
     local -n wanted_by_process=$1
@@ -71,6 +76,7 @@ debian() {
     need_file curses.h libncurses-dev
     console missing
     process missing
+    durable missing
 }
 seen() {
     need_tool gdb gdb

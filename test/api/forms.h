@@ -6,6 +6,7 @@
 
 #include <axo/axo.h>
 #include <axo/console.h>
+#include <axo/durable.h>
 #include <axo/process.h>
 #include <axo/record.h>
 

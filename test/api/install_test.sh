@@ -113,7 +113,7 @@ for find in sysroot prefix; do
     done
 done
 
-# ---- libaxo-console and libaxo-process, where they are built, and libaxo-record: libraries of their own, so libaxo
+# ---- libaxo-console, -process, -durable, where they are built, and -record: libraries of their own, so libaxo
 # needs no more than before
 export PKG_CONFIG_PATH=$stage/root/usr/lib/pkgconfig
 needed() { readelf -dW "$1" | sed -n 's/.*NEEDED.*\[\(.*\)\]/\1/p'; }
@@ -186,6 +186,15 @@ for program in record_shared record_static; do
     LD_LIBRARY_PATH=$stage/root/usr/lib "$stage/$program" | diff test/example/flight_recorder.expected - ||
         fail "$program says something else"
 done
+if [ -e /usr/include/lmdb.h ]; then
+    beside durable axo_durable_spawn
+    for program in durable_shared durable_static; do
+        LD_LIBRARY_PATH=$stage/root/usr/lib "$stage/$program" | diff test/example/durable.expected - ||
+            fail "$program says something else"
+    done
+else
+    without durable liblmdb-dev
+fi
 unset PKG_CONFIG_SYSROOT_DIR PKG_CONFIG_PATH
 
 # ---- nothing is left, also where the tree was moved, and of others' files nothing is missing

@@ -127,7 +127,7 @@ run-stress: $B/test/schedules/stress/hierarchy_test
 
 # ---- soak: load that goes on for long: make soak-waves SECONDS=60, soak-parks, soak-starts,
 # soak-restarts, soak-transfer BYTES=1073741824, soak-crashes, soak-crash-steps,
-# soak-processes.
+# soak-processes, soak-durable.
 .PHONY: soak-waves soak-parks soak-starts soak-restarts soak-transfer
 SOAK := $B/test/schedules/soak/soak
 $(SOAK): $(patsubst %,$B/obj/test/schedules/soak/%.o,soak waves restarts) $B/libaxo.a
@@ -153,6 +153,12 @@ soak-crashes: $B/test/fault/crash_random_test
 .PHONY: soak-processes
 soak-processes: $B/test/api/process_random_test
 	$QAXO_PROCESS_WORLDS=$(or $(COUNT),1000) AXO_SEED=$(or $(SEED),1) $<
+
+# A process with a store, killed at COUNT moments; then files torn at as many places.
+.PHONY: soak-durable
+soak-durable: $B/test/api/durable_kill_test $B/test/api/durable_disk_test
+	$Q$< $(or $(COUNT),2000) $(or $(SEED),$(shell date +%s))
+	$Q$B/test/api/durable_disk_test tear $(or $(COUNT),2000) $(or $(SEED),$(shell date +%s))
 
 # A crash at each instruction of a callback, or at every so-manieth.
 .PHONY: soak-crash-steps

@@ -86,7 +86,7 @@ library() {
     local PC_LIBDIR PC_INCDIR CMAKE_INCDIR MAJOR MINOR POINTER_BYTES
     local header headers=()
     for header in include/axo/*.h include/axo/*.hpp; do
-        case $header in */console.h | */process.h | */record.h) ;; *) headers+=("$header") ;; esac
+        case $header in */console.h | */process.h | */record.h | */durable.h) ;; *) headers+=("$header") ;; esac
     done
     put 644 "$INCDIR/axo" "${headers[@]}"
     put 644 "$LIBDIR" "$built/libaxo.a"
@@ -113,6 +113,7 @@ library() {
     beside console "libmicrohttpd and libsystemd"
     beside process libseccomp
     beside record libaxo
+    beside durable liblmdb
 
     put 644 "$DOCDIR" LICENSE README.md CHANGELOG*.md
     put 644 "$DOCDIR/examples" test/example/*.[ch] test/example/*.cpp test/example/SERVERS.md
