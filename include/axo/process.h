@@ -38,6 +38,12 @@
  *   a payload of more than half a ring        ORDINARY, AXO_ETOOBIG
  *   its keeper was stopped, its zygote        CRASH
  *   has ended
+ *   it fails with AXO_FAILURE_FATAL, and      CRASH, its code and text; it is killed
+ *   is confined
+ *
+ * A process says itself of what kind its failures are. AXO_FAILURE_FATAL is one of them unless it
+ * is confined, and the default decider escalates that, up to the end of the system: for a process
+ * that is not trusted set `confine`, or a decider that does not escalate.
  *
  * How it differs from an actor of this process:
  *
@@ -71,7 +77,13 @@
 /* Spare processes at most. */
 #define AXO_PROCESS_SPARES_MAX 64
 
-/* What a process is kept from when it has started; bits. Behind them nothing is gained back. */
+/* What a process is kept from when it has started; bits. Behind them nothing is gained back.
+ *
+ * They are set right behind construct and the hook that follows it, so a message that the hook has
+ * sent to axo_self is handled behind them. They are of a thread, and of those that it starts: a
+ * process that has other threads then is refused (a start that fails, code EBUSY), unless they end
+ * within a second. So is each one under ThreadSanitizer, which has a thread of its own. Processes
+ * that construct or the hook has forked stay outside. */
 #define AXO_CONFINE_SYSCALLS UINT32_C(1) /* all system calls but those that an actor needs which
                                             computes, waits and takes memory: another one kills
                                             it, SIGSYS (seccomp) */
@@ -84,7 +96,8 @@ typedef struct axo_zygote axo_zygote;
 typedef struct axo_zygote_settings {
     size_t size;         /* sizeof(axo_zygote_settings), set by the macro below */
     const char *program; /* a path; its main calls axo_process_main before anything else. NULL:
-                            this program */
+                            this program, as /proc/self/exe: under valgrind, where that is
+                            valgrind, it does not start (AXO_ESYSTEM) */
     uint32_t spares;     /* processes that are kept ready; at most AXO_PROCESS_SPARES_MAX */
     uint32_t reserved;   /* 0 */
 } axo_zygote_settings;

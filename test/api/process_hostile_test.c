@@ -16,6 +16,18 @@
 #define HOSTILE_SANITIZED 0
 #endif
 
+/* ThreadSanitizer has a thread of its own in each process, which so cannot be confined. */
+#if defined(__SANITIZE_THREAD__)
+#define HOSTILE_THREADED 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define HOSTILE_THREADED 1
+#endif
+#endif
+#ifndef HOSTILE_THREADED
+#define HOSTILE_THREADED 0
+#endif
+
 /* ---- processes of this machine ---- */
 
 /* Kills the spares, when there are so many; none of them is `but`. */
@@ -224,9 +236,9 @@ static void spoilt(void **unused)
 
 /* ---- in bounds ---- */
 
-static bool hostile_spawn_confined(world *w, uint32_t how, axo_ref *out)
+static bool hostile_spawn_confined(world *w, uint32_t how, uint32_t mode, axo_ref *out)
 {
-    const w_args args = {.collector = w->collector};
+    const w_args args = {.collector = w->collector, .mode = mode};
     axo_process recipe = w_recipe(w);
     recipe.confine = how;
     axo_props props = AXO_PROPS(.cls = &w_class, .args = &args, .args_size = sizeof args);
@@ -242,7 +254,7 @@ static void confined_syscalls(void **unused)
     world w;
     axo_ref ref = axo_ref_none();
     w_start(&w, 1);
-    if (HOSTILE_SANITIZED || !hostile_spawn_confined(&w, AXO_CONFINE_SYSCALLS, &ref)) {
+    if (HOSTILE_SANITIZED || !hostile_spawn_confined(&w, AXO_CONFINE_SYSCALLS, 0, &ref)) {
         w_end(&w);
         skip();
     }
@@ -272,7 +284,7 @@ static void confined_files(void **unused)
     world w;
     axo_ref ref = axo_ref_none();
     w_start(&w, 1);
-    if (!hostile_spawn_confined(&w, AXO_CONFINE_FILES, &ref)) {
+    if (HOSTILE_THREADED || !hostile_spawn_confined(&w, AXO_CONFINE_FILES, 0, &ref)) {
         w_end(&w);
         skip();
     }
@@ -281,6 +293,120 @@ static void confined_files(void **unused)
     ref = w_spawn(&w, 0);
     w_tell(&w, ref, W_OPEN, 0);
     assert_int_equal(w_nth(&w, W_OPEN, 1).it.value, 0); /* another one can */
+    w_end(&w);
+}
+
+/* Bounds are a thread's: one that is there before them would stay outside. */
+static void hostile_refuse_threads(uint32_t how)
+{
+    world w;
+    axo_ref ref = axo_ref_none();
+    w_start(&w, 1);
+    w.answer = AXO_STOP;
+    if (!hostile_spawn_confined(&w, how, W_START_THREAD, &ref)) {
+        w_end(&w);
+        skip();
+    }
+    w_failed(&w, 1, AXO_FAILURE_INIT, EBUSY, "it has threads, and is to be confined");
+    ref = w_spawn(&w, W_START_THREAD); /* nobody else cares */
+    w_tell(&w, ref, W_ADD, 0);
+    w_in_order(&w, W_ADD, 1);
+    w_end(&w);
+}
+
+static void threads_under_syscalls(void **unused)
+{
+    if (HOSTILE_SANITIZED)
+        skip();
+    hostile_refuse_threads(AXO_CONFINE_SYSCALLS);
+}
+
+static void threads_under_files(void **unused)
+{
+    hostile_refuse_threads(AXO_CONFINE_FILES);
+}
+
+/* A thread that construct has joined is counted a moment longer. */
+static void threads_that_end(void **unused)
+{
+    world w;
+    axo_ref ref = axo_ref_none();
+    w_start(&w, 1);
+    w.answer = AXO_STOP;
+    if (HOSTILE_THREADED || !hostile_spawn_confined(&w, AXO_CONFINE_FILES, W_START_BRIEF, &ref)) {
+        w_end(&w);
+        skip();
+    }
+    w_tell(&w, ref, W_OPEN, 0);
+    assert_int_equal(w_nth(&w, W_OPEN, 0).it.value, EACCES);
+    w_end(&w);
+}
+
+/* What a hook sends to its own actor is handled behind the hook, and within bounds. */
+static void early_files(void **unused)
+{
+    world w;
+    axo_ref ref = axo_ref_none();
+    w_start(&w, 1);
+    if (HOSTILE_THREADED ||
+        !hostile_spawn_confined(&w, AXO_CONFINE_FILES, W_START_OPENS | W_RESTART_OPENS, &ref)) {
+        w_end(&w);
+        skip();
+    }
+    assert_int_equal(w_nth(&w, W_OPEN, 0).it.value, EACCES);
+    w_tell(&w, ref, W_FAIL, 1);
+    assert_int_equal(w_nth(&w, W_OPEN, 1).it.value, EACCES); /* of post_restart, and pre_start, */
+    assert_int_equal(w_nth(&w, W_OPEN, 2).it.value, EACCES); /* which that calls */
+    assert_int_equal(w.failures, 1);
+    w_end(&w);
+}
+
+static void early_syscalls(void **unused)
+{
+    world w;
+    axo_ref ref = axo_ref_none();
+    w_start(&w, 1);
+    if (HOSTILE_SANITIZED ||
+        !hostile_spawn_confined(&w, AXO_CONFINE_SYSCALLS, W_RESTART_OPENS, &ref)) {
+        w_end(&w);
+        skip();
+    }
+    w_tell(&w, ref, W_ADD, 0);
+    w_in_order(&w, W_ADD, 1);
+    w_tell(&w, ref, W_FAIL, 1);
+    W_UNTIL(&w, w.failures == 1);
+    (void)pthread_mutex_lock(&w.mutex);
+    w.answer = AXO_STOP;
+    (void)pthread_mutex_unlock(&w.mutex);
+    w_failed(&w, 2, AXO_FAILURE_POST_RESTART, SIGSYS, "killed by SIGSYS before it has started");
+    assert_true(hostile_spawn_confined(&w, AXO_CONFINE_SYSCALLS, W_START_OPENS, &ref));
+    w_failed(&w, 3, AXO_FAILURE_INIT, SIGSYS, "killed by SIGSYS before it has started");
+    assert_int_equal(w_count(&w, W_OPEN), 0);
+    w_end(&w);
+}
+
+/* What a confined one calls fatal stops nobody else; none of its hooks runs. */
+static void confined_fatal(void **unused)
+{
+    world w;
+    axo_ref ref = axo_ref_none();
+    w_start(&w, 1);
+    w.answer = (axo_directive)0; /* the default decider's */
+    if (HOSTILE_THREADED || !hostile_spawn_confined(&w, AXO_CONFINE_FILES, 0, &ref)) {
+        w_end(&w);
+        skip();
+    }
+    for (uint32_t i = 0; i < 3; i++) {
+        w_tell(&w, ref, W_ADD, i);
+        w_tell(&w, ref, W_FATAL, 9);
+        w_failed(&w, i + 1, AXO_FAILURE_CRASH, 9, "told to");
+        w_in_order(&w, W_ADD, i + 1);
+    }
+    w_tell(&w, ref, W_REPLY, 0);
+    w_await(&w, W_ASKED, 1);
+    assert_int_equal(w_count(&w, W_PRE_RESTART), 0);
+    assert_int_equal(w_count(&w, W_POST_STOP), 0);
+    assert_int_equal(w_count(&w, W_POST_RESTART), 3);
     w_end(&w);
 }
 
@@ -351,6 +477,10 @@ int main(int argc, char **argv)
         cmocka_unit_test(stopped_zygote),    cmocka_unit_test(stopped_keeper),
         cmocka_unit_test(spoilt),            cmocka_unit_test(confined_syscalls),
         cmocka_unit_test(confined_files),    cmocka_unit_test(bounded_memory),
+        cmocka_unit_test(threads_under_syscalls),
+        cmocka_unit_test(threads_under_files),
+        cmocka_unit_test(threads_that_end),  cmocka_unit_test(early_files),
+        cmocka_unit_test(early_syscalls),    cmocka_unit_test(confined_fatal),
     };
     axo_process_main(argc, argv, w_classes, sizeof w_classes / sizeof w_classes[0]);
     if (argc > 1)

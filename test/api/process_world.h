@@ -75,7 +75,11 @@ enum {
     W_START_HANGS = 4,
     W_STOP_HANGS = 8,
     W_RESTART_FAILS = 16, /* every start but the first */
-    W_HOOK_FAILS = 32     /* pre_restart */
+    W_HOOK_FAILS = 32,    /* pre_restart */
+    W_START_THREAD = 64,  /* construct starts a thread that stays */
+    W_START_BRIEF = 128,  /* and one that ends a moment later */
+    W_START_OPENS = 256,  /* pre_start sends it W_OPEN */
+    W_RESTART_OPENS = 512 /* post_restart */
 };
 
 typedef struct w_args {
@@ -113,6 +117,9 @@ typedef struct world {
     uint32_t said_count;
     uint32_t terminated;      /* actors of which the collector was told */
     uint32_t failures;        /* that were decided */
+    uint32_t kinds;           /* of theirs, a bit each */
+    uint32_t lines_then;      /* `lines` when the last one was */
+    uint32_t line_us;         /* so long a line takes until there is one; 0: no time */
     axo_failure last;         /* without texts: */
     char text[AXO_FAILURE_TEXT_MAX];
     uint32_t failed_answers;  /* AXO_REQUEST_FAILED that came */
@@ -153,6 +160,21 @@ static inline _Noreturn void w_for_ever(void)
         (void)poll(NULL, 0, 1000);
 }
 
+static inline void *w_thread(void *brief)
+{
+    if (brief == NULL)
+        w_for_ever();
+    (void)poll(NULL, 0, 50);
+    return NULL;
+}
+
+static inline void w_start_thread(bool brief)
+{
+    pthread_t thread;
+    assert_int_equal(pthread_create(&thread, NULL, w_thread, brief ? &thread : NULL), 0);
+    assert_int_equal(pthread_detach(thread), 0);
+}
+
 static inline axo_status w_construct(axo_ctx *ctx, void *state, const void *args)
 {
     w_actor *me = state;
@@ -164,14 +186,23 @@ static inline axo_status w_construct(axo_ctx *ctx, void *state, const void *args
         abort();
     if ((mode & W_START_HANGS) != 0)
         w_for_ever();
+    if ((mode & (W_START_THREAD | W_START_BRIEF)) != 0)
+        w_start_thread((mode & W_START_BRIEF) != 0);
     w_say(ctx, me, W_CONSTRUCT, 0);
     return AXO_OK;
+}
+
+static inline axo_status w_open_later(axo_ctx *ctx, const w_actor *me, uint32_t mode)
+{
+    if ((me->args.mode & mode) == 0)
+        return AXO_OK;
+    return axo_send(ctx, axo_self(ctx), W_OPEN, NULL, 0);
 }
 
 static inline axo_status w_pre_start(axo_ctx *ctx, void *state)
 {
     w_say(ctx, state, W_PRE_START, 0);
-    return AXO_OK;
+    return w_open_later(ctx, state, W_START_OPENS);
 }
 
 static inline axo_status w_post_restart(axo_ctx *ctx, void *state, const axo_failure *failure)
@@ -180,6 +211,9 @@ static inline axo_status w_post_restart(axo_ctx *ctx, void *state, const axo_fai
     if ((me->args.mode & W_RESTART_FAILS) != 0)
         return axo_fail(ctx, 78, "post_restart says no");
     w_say_more(ctx, me, W_POST_RESTART, failure->code, failure->kind, failure->text);
+    axo_status status = w_open_later(ctx, me, W_RESTART_OPENS);
+    if (status != AXO_OK)
+        return status;
     return axo_default_post_restart(ctx, state, failure);
 }
 
@@ -452,6 +486,8 @@ static inline axo_directive w_decide(axo_ctx *ctx, void *state, const axo_failur
     world *w = user;
     (void)pthread_mutex_lock(&w->mutex);
     w->failures++;
+    w->kinds |= UINT32_C(1) << (failure->kind < 31 ? failure->kind : 31);
+    w->lines_then = w->lines;
     w->last = *failure;
     (void)snprintf(w->text, sizeof w->text, "%s", failure->text);
     axo_directive answer = w->answer;
@@ -478,8 +514,10 @@ static inline void w_log(void *user, const axo_log_record *record)
     (void)pthread_mutex_lock(&w->mutex);
     if (record->event == AXO_LOG_LINE)
         w->lines++;
+    uint32_t us = w->failures == 0 ? w->line_us : 0;
     (void)pthread_cond_broadcast(&w->changed);
     (void)pthread_mutex_unlock(&w->mutex);
+    (void)usleep(us);
 }
 
 static inline uint32_t w_descriptors(void)

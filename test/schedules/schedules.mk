@@ -149,10 +149,12 @@ soak-transfer: $(SOAK)
 soak-crashes: $B/test/fault/crash_random_test
 	$QAXO_CRASHES=$(or $(COUNT),1000000) $<
 
-# Actors in processes, and whatever may happen to them; COUNT worlds from SEED on.
+# Actors in processes, and whatever may happen to them, or they may say; COUNT worlds from SEED on.
 .PHONY: soak-processes
-soak-processes: $B/test/api/process_random_test
-	$QAXO_PROCESS_WORLDS=$(or $(COUNT),1000) AXO_SEED=$(or $(SEED),1) $<
+soak-processes: $B/test/api/process_random_test $B/test/unit/process/liar_test
+	$Qfor test in $^; do \
+	  AXO_PROCESS_WORLDS=$(or $(COUNT),1000) AXO_SEED=$(or $(SEED),1) $$test || exit 1; \
+	done
 
 # A process with a store, killed at COUNT moments; then files torn at as many places.
 .PHONY: soak-durable

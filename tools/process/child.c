@@ -251,13 +251,37 @@ static axo_status child_construct(axo_ctx *ctx, void *state, const void *args)
     return child.cls->construct(ctx, state, args);
 }
 
+/* A start that cannot be is told as a failure of construct is. */
+static _Noreturn void child_not_started(int32_t code, const char *text)
+{
+    const axo_failure failure = {.kind = AXO_FAILURE_ORDINARY, .site = AXO_SITE_CONSTRUCT,
+                                 .code = code, .root_kind = AXO_FAILURE_ORDINARY,
+                                 .root_code = code, .text = text, .original_text = ""};
+    child_report(&failure);
+    atomic_store(&child_share()->state, PROCESS_NOT_STARTED);
+    process_wake(child.wake_fd);
+    child_exit();
+}
+
+/* The hook is over: what follows it, a message that it has sent itself too, is confined. */
+static void child_begin(void)
+{
+    child.host_fd = axo_host_fd(child.system);
+    int error = process_confine(child_share()->confine);
+    if (error == EBUSY)
+        child_not_started(error, "it has threads, and is to be confined");
+    if (error != 0)
+        child_not_started(error, "it cannot be confined");
+    child.begun = true;
+}
+
 static axo_status child_pre_start(axo_ctx *ctx, void *state)
 {
     if (child.empty)
         return AXO_OK;
     axo_status status = child.cls->pre_start != NULL ? child.cls->pre_start(ctx, state) : AXO_OK;
     if (status == AXO_OK && child_share()->restarted == 0)
-        child.begun = true;
+        child_begin();
     return status;
 }
 
@@ -269,7 +293,8 @@ static axo_status child_post_restart(axo_ctx *ctx, void *state, const axo_failur
     axo_status status = child.cls->post_restart != NULL
                             ? child.cls->post_restart(ctx, state, &failure)
                             : axo_default_post_restart(ctx, state, &failure);
-    child.begun = status == AXO_OK;
+    if (status == AXO_OK)
+        child_begin();
     return status;
 }
 
@@ -353,18 +378,6 @@ static void child_turn(void)
     atomic_store_explicit(&share->busy, 1, memory_order_release);
     (void)axo_run_host(child.system, CHILD_BUDGET_NS, NULL);
     atomic_store_explicit(&share->busy, 0, memory_order_release);
-}
-
-/* A start that cannot be is told as a failure of construct is. */
-static _Noreturn void child_not_started(int32_t code, const char *text)
-{
-    const axo_failure failure = {.kind = AXO_FAILURE_ORDINARY, .site = AXO_SITE_CONSTRUCT,
-                                 .code = code, .root_kind = AXO_FAILURE_ORDINARY,
-                                 .root_code = code, .text = text, .original_text = ""};
-    child_report(&failure);
-    atomic_store(&child_share()->state, PROCESS_NOT_STARTED);
-    process_wake(child.wake_fd);
-    child_exit();
 }
 
 static void *child_args(void)
@@ -591,10 +604,6 @@ _Noreturn void process_child_run(int share_fd, int wake_fd)
     child_open(share_fd, wake_fd);
     child_spawn_feeder();
     child_start();
-    child.host_fd = axo_host_fd(child.system);
-    int error = process_confine(child_share()->confine);
-    if (error != 0)
-        child_not_started(error, "it cannot be confined");
     child.started = true;
     uint32_t starting = PROCESS_STARTING;
     if (!atomic_compare_exchange_strong(&child_share()->state, &starting, PROCESS_LIVE))

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <seccomp.h>
 #include <stdio.h>
 #include <sys/mman.h>
@@ -13,6 +14,11 @@
 #include <unistd.h>
 
 #include <axo/process.h>
+
+#include "wire.h"
+
+/* How long other threads have to end. */
+#define CONFINE_ALONE_NS INT64_C(1000000000)
 
 /* Landlock by number: its header may be older than the kernel. They are the same on every machine,
  * as are the rights of files: bits 0 to 15. */
@@ -115,11 +121,41 @@ static int confine_syscalls(void)
     return -error;
 }
 
+/* How many threads this process has; 0: that cannot be read. */
+static unsigned confine_threads(void)
+{
+    char line[256];
+    unsigned threads = 0;
+    FILE *file = fopen("/proc/self/status", "re");
+    while (file != NULL && threads == 0 && fgets(line, sizeof line, file) != NULL)
+        (void)sscanf(line, "Threads: %u", &threads);
+    if (file != NULL)
+        (void)fclose(file);
+    return threads;
+}
+
+/* Both are of a thread, and of those that it starts: one that is there already would go on as it
+ * is. One that has been joined is counted a moment longer, so it is waited for. 0, or an errno. */
+static int confine_alone(void)
+{
+    const int64_t deadline = process_now() + CONFINE_ALONE_NS;
+    unsigned threads = confine_threads();
+    while (threads > 1 && process_now() < deadline) {
+        (void)poll(NULL, 0, 1);
+        threads = confine_threads();
+    }
+    if (threads == 0)
+        return EPROTO;
+    return threads == 1 ? 0 : EBUSY;
+}
+
 int process_confine(uint32_t how)
 {
-    int error = 0;
     if (how == 0)
         return 0;
+    int error = confine_alone();
+    if (error != 0)
+        return error;
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
         return errno;
     if ((how & AXO_CONFINE_FILES) != 0)

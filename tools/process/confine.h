@@ -9,7 +9,8 @@
 bool process_confine_can(uint32_t how);
 
 /* Confines the calling process, for good.
- *   returns   0, or an errno: then it must end */
+ *   blocks    while it has other threads, for up to a second
+ *   returns   0, or an errno: then it must end; EBUSY: it has other threads */
 int process_confine(uint32_t how);
 
 /* Bounds the address space to so many bytes beyond what it is now.

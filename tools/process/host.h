@@ -175,6 +175,10 @@ void process_link_wake(process_link *link);
  * handled. The caller has life->mutex. */
 void process_link_drain(axo_ctx *ctx, process_life *life, uint32_t max);
 
+/* Reads what a process that has ended has said. Of one that lives, and writes on, it is what a ring
+ * has room for at most. */
+void process_link_drain_all(axo_ctx *ctx, process_life *life);
+
 /* Whether something is left to read that can be. */
 bool process_link_waits(const process_link *link);
 

@@ -190,6 +190,28 @@ static bool link_send(axo_ctx *ctx, const process_life *life, process_link *link
     return axo_send_from(ctx, from, to, record->tag, bytes, record->size) != AXO_ENOMEM;
 }
 
+/* Whether an actor can fail so: as axo_fail_as has it. */
+static bool link_is_kind(uint32_t kind)
+{
+    switch ((axo_failure_kind)kind) {
+    case AXO_FAILURE_ORDINARY:
+    case AXO_FAILURE_INIT:
+    case AXO_FAILURE_POST_RESTART:
+    case AXO_FAILURE_KILLED:
+    case AXO_FAILURE_DEATH_PACT:
+    case AXO_FAILURE_FATAL:
+    case AXO_FAILURE_ENDED:
+    case AXO_FAILURE_CRASH:
+    case AXO_FAILURE_STUCK:
+    case AXO_FAILURE_MEMORY:
+        return true;
+    case AXO_FAILURE_NONE:
+        break;
+    }
+    return false;
+}
+
+/* What is looked at is the copy: the process may write over the record meanwhile. */
 static void link_fail(process_link *link, const process_record *record, const void *bytes)
 {
     if (record->size != sizeof link->failure) {
@@ -197,6 +219,10 @@ static void link_fail(process_link *link, const process_record *record, const vo
         return;
     }
     memcpy(&link->failure, bytes, sizeof link->failure);
+    if (!link_is_kind(link->failure.failure.kind)) {
+        link->spoilt = true;
+        return;
+    }
     link->failure.text[AXO_FAILURE_TEXT_MAX - 1] = 0;
     link->failed_under = record->number;
     link->failed = true;
@@ -236,6 +262,12 @@ static bool link_take(axo_ctx *ctx, process_life *life, process_link *link,
         link->spoilt = true;
         return true;
     }
+}
+
+void process_link_drain_all(axo_ctx *ctx, process_life *life)
+{
+    const uint64_t most = life->link->map.ring_bytes / PROCESS_RECORD_HEAD;
+    process_link_drain(ctx, life, (uint32_t)most);
 }
 
 void process_link_drain(axo_ctx *ctx, process_life *life, uint32_t max)

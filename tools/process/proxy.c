@@ -57,7 +57,7 @@ static axo_status proxy_construct(axo_ctx *ctx, void *state, const void *args)
     uint64_t running = 0;
     if (link != NULL) { /* what the last process has said to the end */
         link->failed = false;
-        process_link_drain(ctx, life, UINT32_MAX);
+        process_link_drain_all(ctx, life);
         running = process_window_in_hand(life);
     }
     process_window_owe(life, running);
@@ -213,17 +213,30 @@ static void proxy_dead(axo_ctx *ctx, proxy *me, process_link *link)
     proxy_raise(ctx, me, in_hand);
 }
 
-static void proxy_kill(axo_ctx *ctx, proxy *me, const char *why)
+static void proxy_kill(axo_ctx *ctx, proxy *me, int32_t code, const char *why)
 {
     process_link *link = me->life->link;
     me->over = true;
-    proxy_blame(me, AXO_FAILURE_CRASH, 0, "%s", why);
+    proxy_blame(me, AXO_FAILURE_CRASH, code, "%s", why);
     uint64_t in_hand = process_window_in_hand(me->life);
     if (link != NULL) {
         link->blamed = true;
         process_link_kill(link);
     }
     proxy_raise(ctx, me, in_hand);
+}
+
+/* The process has failed, as it says. Its supervisors do not stop at the word of one that is
+ * confined: what it calls fatal is a crash. */
+static void proxy_told(axo_ctx *ctx, proxy *me, const process_link *link)
+{
+    const axo_failure *failure = &link->failure.failure;
+    if (failure->kind == AXO_FAILURE_FATAL && me->life->recipe.confine != 0) {
+        proxy_kill(ctx, me, failure->code, link->failure.text);
+        return;
+    }
+    proxy_blame(me, failure->kind, failure->code, "%s", link->failure.text);
+    proxy_raise(ctx, me, link->failed_under);
 }
 
 /* It has not started: what its construct has said, or how it has ended, or why there is none. */
@@ -234,7 +247,7 @@ static axo_status proxy_down(axo_ctx *ctx, proxy *me)
     uint32_t kind = life->lived ? AXO_FAILURE_POST_RESTART : AXO_FAILURE_INIT;
     me->over = true;
     if (link != NULL)
-        process_link_drain(ctx, life, UINT32_MAX);
+        process_link_drain_all(ctx, life);
     if (link != NULL && link->failed)
         return axo_fail_as(ctx, (axo_failure_kind)kind, link->failure.failure.code, "%s",
                            link->failure.text);
@@ -341,12 +354,10 @@ static void proxy_pump(axo_ctx *ctx, proxy *me)
         proxy_let_go(ctx, life);
     if (!me->over && !me->failing) {
         if (link->spoilt)
-            proxy_kill(ctx, me, "spoilt ring");
-        else if (link->failed) {
-            proxy_blame(me, link->failure.failure.kind, link->failure.failure.code, "%s",
-                        link->failure.text);
-            proxy_raise(ctx, me, link->failed_under);
-        } else if (link->dead && !process_link_waits(link))
+            proxy_kill(ctx, me, 0, "spoilt ring");
+        else if (link->failed)
+            proxy_told(ctx, me, link);
+        else if (link->dead && !process_link_waits(link))
             proxy_dead(ctx, me, link);
         else
             proxy_write(life, link);
@@ -471,7 +482,7 @@ static axo_status proxy_keeper_gone(axo_ctx *ctx, proxy *me, const axo_message *
 {
     const axo_terminated *gone = AXO_PAYLOAD(message, axo_terminated);
     if (axo_ref_equal(gone->actor, me->keeper) && !me->over && !me->ending)
-        proxy_kill(ctx, me, "its keeper was stopped");
+        proxy_kill(ctx, me, 0, "its keeper was stopped");
     return AXO_OK;
 }
 
@@ -538,7 +549,7 @@ static axo_status proxy_post_stop(axo_ctx *ctx, void *state)
     if (link == NULL)
         return AXO_OK;
     link->failed = false;
-    process_link_drain(ctx, me->life, UINT32_MAX);
+    process_link_drain_all(ctx, me->life);
     return AXO_OK;
 }
 

@@ -13,6 +13,9 @@
 /* Lies that are told. */
 #define RING_LIES 200000
 
+/* Takes what is read, so that it is. */
+static volatile unsigned char ring_sink;
+
 typedef struct ring_world {
     process_map map;
     process_ring writer;
@@ -165,7 +168,7 @@ static void ring_reads_lies(void **unused)
         }
     }
     assert_true(spoilt > RING_LIES / 4 && read > 100);
-    assert_int_equal(sum & 0, 0);
+    ring_sink = sum;
     ring_close(&w);
 }
 
