@@ -318,7 +318,7 @@ static void bad_pointers_are_contained(void **state)
     uint32_t tries = asked != NULL ? (uint32_t)strtoul(asked, NULL, 10) : 0;
     uint32_t contained = 0;
     if (CRASH_REPORTED)
-        return;
+        skip();
     (void)printf("| sort of bug | contained | process dies | wrong data | hangs | nobody notices "
                  "|\n| --- | --- | --- | --- | --- | --- |\n");
     for (size_t i = 0; i < sizeof wild_rows / sizeof wild_rows[0]; i++) {
