@@ -4,6 +4,7 @@
  *     contain          asks, and says the status; then a system without runs
  *     contain crash    has an actor write to null, and ends with 0 if the next instance goes on
  *     contain stuck    has it loop for ever, which its watchdog ends; the same
+ *     contain guarded  has it write to null in a guard, which ends the process
  */
 #include <stdatomic.h>
 #include <stdio.h>
@@ -12,7 +13,7 @@
 
 #include <axo/axo.h>
 
-enum { CONTAIN_CRASH = 1, CONTAIN_STUCK, CONTAIN_PING };
+enum { CONTAIN_CRASH = 1, CONTAIN_STUCK, CONTAIN_GUARDED, CONTAIN_PING };
 
 static char *volatile contain_null;
 static volatile unsigned long contain_turns;
@@ -29,7 +30,9 @@ void contain_write(void)
 static axo_status contain_receive(axo_ctx *ctx, void *state, const axo_message *message)
 {
     (void)state;
-    if (message->tag == CONTAIN_CRASH)
+    if (message->tag == CONTAIN_GUARDED)
+        axo_guard_begin(ctx);
+    if (message->tag == CONTAIN_CRASH || message->tag == CONTAIN_GUARDED)
         contain_write();
     while (message->tag == CONTAIN_STUCK)
         contain_turns++;
@@ -75,6 +78,8 @@ int main(int argc, char **argv)
         return contain_run(&options, CONTAIN_CRASH);
     if (argc > 1 && strcmp(argv[1], "stuck") == 0)
         return contain_run(&options, CONTAIN_STUCK);
+    if (argc > 1 && strcmp(argv[1], "guarded") == 0)
+        return contain_run(&options, CONTAIN_GUARDED);
     axo_status status = axo_system_start(&options, &system);
     (void)printf("contain: %s\n", axo_status_name(status));
     if (status == AXO_OK) {
