@@ -1,6 +1,6 @@
 /* memory_crowd_test.c - as many instances' heaps as a program may have: 100 000 actors with three
- * blocks each. What they hold is the sum of what each holds, to the byte; it is the same again after
- * each of them was restarted, and of as many that come after them; and nothing is left. */
+ * blocks each. All hold what one holds that is alone, to the byte, also after each of them was
+ * restarted, and as many that come after them, in the memory of the first; nothing is left. */
 #include "api/heap_world.h"
 #include "support/slower.h"
 
