@@ -243,6 +243,7 @@ PLANTED = [
 CMOCKA = "[==========] Running {n} test(s).\n{body}"
 OK = "[ RUN      ] {0}\n[       OK ] {0}\n"
 BAD = "[ RUN      ] {0}\n[  FAILED  ] {0}\n"
+SKIP = "[ RUN      ] {0}\n[  SKIPPED ] {0}\n"
 ENTRIES = "FS-01 C one\nFS-02 C two\nFS-03 X three\n"
 
 
@@ -319,6 +320,8 @@ def runner_tests(scratch, expect):
         "slow_test": program("[ RUN      ] one\n", 1, "sleep 30"),
         "empty_test": program("", 0),
         "leak_test": program(OK.format("one"), 1, "exit 23"),
+        "skip_test": program(SKIP.format("one") + OK.format("two"), 2),
+        "all_skipped_test": program(SKIP.format("one"), 1),
         "script_test": "#!/bin/bash\nexit 0\n",
         "script_bad_test": "#!/bin/bash\nexit 3\n",
     })
@@ -335,6 +338,9 @@ def runner_tests(scratch, expect):
             (["dead_test"], 1, "1 passed, 2 failed"),
             (["empty_test"], 1, "0 passed, 1 failed"),
             (["leak_test"], 1, "1 passed, 1 failed"),
+            (["skip_test"], 0, "1 passed, 0 failed"),
+            (["all_skipped_test", "good_test"], 0, "2 passed, 0 failed"),
+            (["all_skipped_test"], 1, "0 passed, 0 failed"),
             (["script_test"], 0, "1 passed, 0 failed"),
             (["script_bad_test"], 1, "0 passed, 1 failed"),
             (["no_such_test"], 1, "0 passed, 1 failed"),
@@ -343,13 +349,16 @@ def runner_tests(scratch, expect):
             ([], 1, "0 passed, 0 failed")):
         got = last(*names)
         expect(f"run_tests: {' '.join(names) or 'nothing'}", got[:2] == (code, line_wanted), got[2])
+    got = last("skip_test", "all_skipped_test")
+    expect("run_tests: what is skipped", "\n2 skipped" in got[2], got[2])
     names = os.path.join(scratch, "names.txt")
     for said, code, line_wanted in (
             ("# all\n", 1, "2 passed, 1 failed"),
             ("test/bad_test  it is bad\n", 0, "2 passed, 0 failed"),
             ("test/bad_test\n", 1, "names.txt:1: wants a program, two blanks or more, and the reason"),
             ("test/bad_test   # why\n", 1, "names.txt:1: wants a program"),
-            ("\ntest/odd_test  why\n", 1, "names.txt:2: there is no program test/odd_test")):
+            ("\ntest/odd_test  why\n", 1, "names.txt:2: there is no program test/odd_test"),
+            ("test/fault/crash_test  it has a source\n", 1, "2 passed, 1 failed")):
         write(scratch, {"names.txt": said, "test/good_test": program(OK.format("one") +
                                                                       OK.format("two"), 2),
                         "test/bad_test": program(BAD.format("two"), 1, "exit 1")})

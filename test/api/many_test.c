@@ -10,8 +10,8 @@
 
 enum { DATA = 1, GO, FORWARD, TAKE, STASH, FAIL };
 #define RECEIVERS 5
-#define LARGE 1000
-/* Bytes of a copy, which no other block has. */
+#define LARGE 10000
+/* Bytes of a copy, which no other block has: too many for the pool to keep. */
 #define COPY (LARGE + 16)
 
 typedef struct many_world {

@@ -1,6 +1,7 @@
 /* memory_test.c - memory.h as actors have it: blocks and their end, however the instance ends;
  * bounds of an instance and of a subtree; misuse, which fails the callback and changes nothing. */
 #include "api/heap_world.h"
+#include "support/slower.h"
 
 /* ---- blocks ---- */
 
@@ -547,8 +548,8 @@ static void misuse_fails_the_callback(void **state)
         const char *text;
     } ways[] = {
         {frees_foreign, "no living block"},     {frees_twice, "freed before"},
-        {frees_the_middle, "no living block"},  {frees_malloc, "no living block"},
-        {frees_without_any, "no living block"}, {resizes_foreign, "no living block"},
+        {frees_the_middle, "no living block"},  {frees_without_any, "no living block"},
+        {resizes_foreign, "no living block"},
     };
     char at[32];
     heap_start(0, NULL);
@@ -563,6 +564,18 @@ static void misuse_fails_the_callback(void **state)
     assert_non_null(strstr(heap.text, at));
     heap_do(owner, owner_looks);
     assert_int_equal(heap.failures, sizeof ways / sizeof ways[0]);
+    heap_end();
+}
+
+/* What lies before it is looked at, which is nobody's. */
+static void a_block_of_malloc_is_none_of_ours(void **state)
+{
+    if (slower() > 1)
+        skip(); /* memcheck reports that look */
+    heap_start(0, NULL);
+    axo_ref ref = heap_spawn((axo_props)AXO_PROPS(.name = "other"));
+    heap_do(ref, frees_malloc);
+    heap_expect(1, AXO_EINVAL, "no living block", "class heapy, /user/other");
     heap_end();
 }
 
@@ -660,6 +673,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_bound_of_a_subtree),
     cmocka_unit_test(bounds_within_bounds),
     cmocka_unit_test(misuse_fails_the_callback),
+    cmocka_unit_test(a_block_of_malloc_is_none_of_ours),
     cmocka_unit_test(a_block_of_the_instance_before),
     cmocka_unit_test(sizes_that_cannot_be),
     cmocka_unit_test(bad_contexts),

@@ -133,7 +133,7 @@ static void context_run(const void *arg)
 static void registers_are_the_crashs(void **state)
 {
     if (CRASH_REPORTED)
-        return;
+        skip();
     for (size_t i = 0; i < sizeof context_rows / sizeof context_rows[0]; i++) {
         const context_row *row = &context_rows[i];
         crash_end end = crash_run(context_run, row);
@@ -242,7 +242,7 @@ static void without_it_nothing_changes(void **state)
 {
     static const uint32_t contain[] = {0, 1};
     if (CRASH_REPORTED)
-        return;
+        skip();
     for (int i = 0; i < 2; i++) {
         crash_end end = crash_run(context_off, &contain[i]);
         crash_is_well(&end, i == 0 ? "off" : "on");
@@ -308,7 +308,7 @@ static void who_is_told_first(void **state)
     static const char line[] = ", class crasher, message 1; another handler was called first\n";
     static const bool later[] = {false, true};
     if (CRASH_REPORTED)
-        return;
+        skip();
     for (int i = 0; i < 2; i++) {
         crash_end end = crash_run(context_later, &later[i]);
         crash_is_dead(&end, "told", SIGSEGV, "is not contained: within a guard");

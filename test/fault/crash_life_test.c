@@ -161,8 +161,8 @@ static void crash_settling(const void *arg)
 
 static void crashes_in_hooks(void **state)
 {
-    if (CRASH_REPORTED)
-        return;
+    if (CRASH_ENDS)
+        skip();
     static const uint32_t births[] = {AXO_SITE_CONSTRUCT, AXO_SITE_PRE_START};
     static const uint32_t again[] = {AXO_SITE_CONSTRUCT, AXO_SITE_POST_RESTART};
     static const uint32_t leaving[] = {CRASH_PRE_RESTART, CRASH_POST_STOP};
@@ -193,7 +193,7 @@ static void crash_clean(void *arg)
 static void crash_clean_badly(void *arg)
 {
     crash_clean(arg);
-    crash_null[0] = 1;
+    crash_null[16] = 1;
 }
 
 /* Has what an instance may have, and crashes with drafts open. */
@@ -241,8 +241,8 @@ static void crash_owner(const void *arg)
 
 static void what_goes_with_an_instance(void **state)
 {
-    if (CRASH_REPORTED)
-        return;
+    if (CRASH_ENDS)
+        skip();
     static const axo_directive answers[] = {AXO_RESTART, AXO_RESUME, AXO_STOP};
     for (int i = 0; i < 3; i++) {
         crash_end end = crash_run(crash_owner, &answers[i]);
@@ -276,7 +276,7 @@ static void crash_copying(const void *arg)
 static void bad_payloads(void **state)
 {
     if (CRASH_REPORTED)
-        return;
+        skip(); /* the read is in a function of the sanitizer's */
     crash_end end = crash_run(crash_copying, NULL);
     crash_is_well(&end, "copying");
 }
@@ -312,8 +312,8 @@ static void crash_survivor(const void *arg)
 
 static void survivors_go_too(void **state)
 {
-    if (CRASH_REPORTED)
-        return;
+    if (CRASH_ENDS)
+        skip();
     crash_end end = crash_run(crash_survivor, NULL);
     crash_is_well(&end, "a survivor");
 }
@@ -337,8 +337,8 @@ static void crash_temporary(const void *arg)
 
 static void a_temporary_one_is_not_resumed(void **state)
 {
-    if (CRASH_REPORTED)
-        return;
+    if (CRASH_ENDS)
+        skip();
     crash_end end = crash_run(crash_temporary, NULL);
     crash_is_well(&end, "a temporary one");
 }
@@ -384,8 +384,8 @@ static void crash_deciding(const void *arg)
 
 static void a_decider_crashes(void **state)
 {
-    if (CRASH_REPORTED)
-        return;
+    if (CRASH_ENDS)
+        skip();
     crash_end end = crash_run(crash_deciding, NULL);
     crash_is_well(&end, "a decider");
 }
@@ -420,8 +420,8 @@ static void crash_guards(const void *arg)
 
 static void guards_end_with_their_callback(void **state)
 {
-    if (CRASH_REPORTED)
-        return;
+    if (CRASH_ENDS)
+        skip();
     crash_end end = crash_run(crash_guards, NULL);
     crash_is_well(&end, "guards");
 }
@@ -457,8 +457,8 @@ static void crash_window(const void *arg)
 
 static void a_budget_is_spent(void **state)
 {
-    if (CRASH_REPORTED)
-        return;
+    if (CRASH_ENDS)
+        skip();
     crash_end end = crash_run(crash_budget, NULL);
     crash_is_dead(&end, "a budget", SIGSEGV,
                   "three\naxo: SIGSEGV at 0x10 is not contained: the crash budget is spent");
@@ -490,8 +490,8 @@ static void crash_many(const void *arg)
 
 static void many_at_once(void **state)
 {
-    if (CRASH_REPORTED)
-        return;
+    if (CRASH_ENDS)
+        skip();
     crash_end end = crash_run(crash_many, NULL);
     crash_is_well(&end, "many");
 }
@@ -556,8 +556,9 @@ static void crash_restored(const void *arg)
     static const int numbers[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
     axo_system *other;
     struct sigaction now;
-    stack_t stack;
-    CRASH_CHECK(signal(SIGFPE, SIG_IGN) != SIG_ERR);
+    stack_t before; /* the address sanitizer's, or none */
+    stack_t after;
+    CRASH_CHECK(sigaltstack(NULL, &before) == 0 && signal(SIGFPE, SIG_IGN) != SIG_ERR);
     for (int round = 0; round < 3; round++) {
         CRASH_CHECK(axo_system_start(&options, &other) == AXO_OK);
         crash_start((axo_options){.workers = 1});
@@ -572,7 +573,8 @@ static void crash_restored(const void *arg)
             CRASH_CHECK(sigaction(numbers[i], NULL, &now) == 0);
             CRASH_CHECK(now.sa_handler == (numbers[i] == SIGFPE ? SIG_IGN : SIG_DFL));
         }
-        CRASH_CHECK(sigaltstack(NULL, &stack) == 0 && (stack.ss_flags & SS_DISABLE) != 0);
+        CRASH_CHECK(sigaltstack(NULL, &after) == 0 && after.ss_sp == before.ss_sp &&
+                    after.ss_flags == before.ss_flags);
     }
 }
 
@@ -593,8 +595,8 @@ static void crash_stays(const void *arg)
 
 static void handlers_before_and_after(void **state)
 {
-    if (CRASH_REPORTED)
-        return;
+    if (CRASH_ENDS)
+        skip();
     crash_end end = crash_run(crash_chain, NULL);
     if (!WIFEXITED(end.status) || WEXITSTATUS(end.status) != 7)
         fail_msg("status %x, \"%s\"", (unsigned)end.status, end.text);
@@ -650,8 +652,8 @@ static void crash_host(const void *arg)
 
 static void on_other_threads_and_processes(void **state)
 {
-    if (CRASH_REPORTED)
-        return;
+    if (CRASH_ENDS)
+        skip();
     crash_end end = crash_run(crash_fork, NULL);
     crash_is_well(&end, "a child of fork");
     assert_non_null(strstr(end.text, "not on a worker"));

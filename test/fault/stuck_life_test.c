@@ -26,7 +26,7 @@ static void stuck_resumed(const void *arg)
 static void decided_as_a_crash(void **state)
 {
     if (CRASH_REPORTED)
-        return;
+        skip();
     crash_end end = crash_run(stuck_resumed, NULL);
     crash_is_well(&end, "resumed");
 }
@@ -176,7 +176,7 @@ static void in_each_hook(void **state)
                  {"clean-ups", stuck_in_cleanups},
                  {"a decider", stuck_in_a_decider}};
     if (CRASH_REPORTED)
-        return;
+        skip();
     for (size_t i = 0; i < 2; i++) {
         crash_end end = crash_run(stuck_unborn, &births[i]);
         crash_is_well(&end, "a birth");
@@ -273,7 +273,7 @@ static void stuck_again_and_again(const void *arg)
 static void on_every_thread(void **state)
 {
     if (CRASH_REPORTED)
-        return;
+        skip();
     crash_end end = crash_run(stuck_on_all, NULL);
     crash_is_well(&end, "all threads");
     end = crash_run(stuck_on_the_second_spare, NULL);

@@ -1,7 +1,7 @@
 #!/bin/bash
 # crash_gdb_test.sh - gdb beside the handler of crashes, as README has it: gdb stops at a crash first, and
-# `continue` has it contained; told to pass the signal on it does not stop. A loop that is interrupted
-# stops nobody. The program prints into a file of its own: gdb writes a line in parts.
+# `continue` has it contained; told to pass the signal on it does not stop. One that is refused stops it a
+# second time, at the very instruction. A loop that is interrupted stops nobody. The program prints into a file of its own: gdb writes a line in parts.
 set -eu
 cd "$(dirname "$0")/../.."
 . test/seen/scene.sh
@@ -31,6 +31,28 @@ END
 ! grep -q "received signal" "$scratch/log" || fail "gdb has stopped"
 printed
 says "$passed"
+
+# Refused: the handler has said why and has come back, and the instruction, which nothing has changed,
+# fails again. The one behind that ends the process.
+ask "$program" <<END
+run guarded 2>$scratch/said
+printf "first at %p\\n", \$pc
+info registers rip rsp rbp rax rbx rcx rdx
+continue
+printf "second at %p\\n", \$pc
+info registers rip rsp rbp rax rbx rcx rdx
+bt 2
+continue
+END
+grep -q "SIGSEGV at 0x10 is not contained: within a guard" "$scratch/said" || fail "it does not say why"
+[ "$(grep -c "received signal SIGSEGV" "$scratch/log")" = 2 ] || fail "gdb has not stopped twice"
+first=$(sed -n 's/^first at //p' "$scratch/log")
+[[ "$first" = 0x* ]] && [ "$(sed -n 's/^second at //p' "$scratch/log")" = "$first" ] || fail "another instruction"
+registers=$(grep -E "^r[a-z]{2} " "$scratch/log")
+[ "$(wc -l <<<"$registers")" = 14 ] || fail "no registers"
+[ "$(head -n 7 <<<"$registers")" = "$(tail -n 7 <<<"$registers")" ] || fail "other registers"
+says "#0 .*contain_write \(\) at test/fault/program/contain\.c:[0-9]+"
+says "Program terminated with signal SIGSEGV, Segmentation fault\."
 
 # SIGURG goes to the program without a word
 ask "$program" <<END

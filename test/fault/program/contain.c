@@ -6,6 +6,7 @@
  *     contain stuck    has it loop for ever, which its watchdog ends; the same
  *     contain plugin IT.so    as crash, of an actor whose class is that module's: this file, too;
  *                             with CONTAIN_PLUGINS
+ *     contain guarded  has it write to null in a guard, which ends the process
  */
 #include <dlfcn.h>
 #include <stdatomic.h>
@@ -15,7 +16,7 @@
 
 #include <axo/axo.h>
 
-enum { CONTAIN_CRASH = 1, CONTAIN_STUCK, CONTAIN_PING };
+enum { CONTAIN_CRASH = 1, CONTAIN_STUCK, CONTAIN_GUARDED, CONTAIN_PING };
 
 static char *volatile contain_null;
 static volatile unsigned long contain_turns;
@@ -32,7 +33,9 @@ void contain_write(void)
 static axo_status contain_receive(axo_ctx *ctx, void *state, const axo_message *message)
 {
     (void)state;
-    if (message->tag == CONTAIN_CRASH)
+    if (message->tag == CONTAIN_GUARDED)
+        axo_guard_begin(ctx);
+    if (message->tag == CONTAIN_CRASH || message->tag == CONTAIN_GUARDED)
         contain_write();
     while (message->tag == CONTAIN_STUCK)
         contain_turns++;
@@ -102,6 +105,8 @@ int main(int argc, char **argv)
 #endif
     if (argc > 1 && strcmp(argv[1], "stuck") == 0)
         return contain_run(&options, &contain_own, CONTAIN_STUCK);
+    if (argc > 1 && strcmp(argv[1], "guarded") == 0)
+        return contain_run(&options, &contain_own, CONTAIN_GUARDED);
     axo_status status = axo_system_start(&options, &system);
     (void)printf("contain: %s\n", axo_status_name(status));
     if (status == AXO_OK) {

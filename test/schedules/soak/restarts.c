@@ -88,7 +88,7 @@ void soak_restarts(axo_system *system, uint64_t wanted)
     static const axo_class actor_class =
         AXO_CLASS(.name = "restarted", .state_size = sizeof(restarts *),
                   .construct = restarts_construct, .pre_start = restarts_again,
-                  .receive = restarts_receive);
+                  .receive = restarts_receive, .on_crash = AXO_CRASH_FAILS);
     static const axo_class keeper_class =
         AXO_CLASS(.name = "keeper", .state_size = sizeof(restarts *),
                   .construct = restarts_construct, .receive = keeper_receive);

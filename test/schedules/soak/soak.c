@@ -5,7 +5,8 @@
  *   soak parks COUNT      an idle system woken COUNT times from outside: bar 23
  *   soak starts COUNT     systems made and ended, some in the middle of a wave: bars 24 and 26
  *   soak restarts COUNT    one actor restarted COUNT times; 16777216: as many as 24 bits have;
- *                          restarts COUNT steady: no turn ends by its time, as for instructions.py
+ *                          restarts COUNT steady: no turn ends by its time, as for instructions.py;
+ *                          contained: so, in a system that contains crashes
  *   soak transfer BYTES    so many bytes through a stream and back, summed up on both sides
  *
  * No progress for STALL_SECONDS ends it with a failure. */
@@ -280,10 +281,10 @@ static void starts(uint64_t count)
 
 /* ---- restarts ------------------------------------------------------------------------------- */
 
-static void restarted(uint64_t count, bool steady)
+static void restarted(uint64_t count, bool steady, bool contained)
 {
-    axo_system *system =
-        start_by((axo_options)AXO_OPTIONS(.workers = 2, .no_quantum_us = steady));
+    axo_system *system = start_by((axo_options)AXO_OPTIONS(
+        .workers = 2, .no_quantum_us = steady || contained, .contain = contained));
     double begin = seconds();
     soak_restarts(system, count);
     printf("%" PRIu64 " restarts of one actor in %.0f s\n", count, seconds() - begin);
@@ -323,7 +324,8 @@ static void transferred(uint64_t bytes)
 int main(int count, char **words)
 {
     bool steady = count == 4 && strcmp(words[3], "steady") == 0;
-    uint64_t amount = count == 3 || steady ? strtoull(words[2], NULL, 0) : 0;
+    bool contained = count == 4 && strcmp(words[3], "contained") == 0;
+    uint64_t amount = count == 3 || steady || contained ? strtoull(words[2], NULL, 0) : 0;
     if (amount == 0) {
         fprintf(stderr, "usage: soak waves SECONDS | parks, starts, restarts COUNT |\n"
                         "       transfer BYTES\n");
@@ -336,7 +338,7 @@ int main(int count, char **words)
     else if (strcmp(words[1], "starts") == 0)
         starts(amount);
     else if (strcmp(words[1], "restarts") == 0)
-        restarted(amount, steady);
+        restarted(amount, steady, contained);
     else if (strcmp(words[1], "transfer") == 0)
         transferred(amount);
     else

@@ -158,9 +158,12 @@ static void what_waits_gives_way(void **state)
 
 static unsigned char *volatile fault_at;
 
+/* By a signal: memcheck puts an exit code of its own in the place of another. */
 static void on_fault(int number, siginfo_t *info, void *context)
 {
-    _exit(number == SIGSEGV && info->si_addr == (void *)fault_at ? 7 : 8);
+    if (number == SIGSEGV && info->si_addr == (void *)fault_at)
+        (void)kill(getpid(), SIGKILL);
+    _exit(8);
 }
 
 /* Whether a child that does this dies of SIGSEGV at the address. */
@@ -183,9 +186,12 @@ static bool faults(unsigned char *at, bool writes)
     }
     int status;
     assert_int_equal(waitpid(child, &status, 0), child);
-    assert_true(WIFEXITED(status));
+    if (WIFSIGNALED(status)) {
+        assert_int_equal(WTERMSIG(status), SIGKILL);
+        return true;
+    }
     assert_int_not_equal(WEXITSTATUS(status), 8);
-    return WEXITSTATUS(status) == 7;
+    return false;
 }
 
 static void past_a_block_with_a_page(void **state)

@@ -1,6 +1,7 @@
 /* listener_test.c - listeners: connections are actors, bounds, want of descriptors, and what is
  * left behind. */
 #include "unit/pattern/listener_world.h"
+#include "support/slower.h"
 
 /* ---- supervision ---- */
 
@@ -182,6 +183,8 @@ static void want_of_descriptors(void **state)
     place it = {.fds = place_fds()};
     struct rlimit before;
     axo_ref ref;
+    if (slower() > 1)
+        skip(); /* memcheck has limits of descriptors of its own */
     no_time = SECOND;
     assert_int_equal(axo_listener_props(&settings, "listener", &props), AXO_OK);
     assert_int_equal(axo_system_start(&options, &it.system), AXO_OK);
@@ -278,6 +281,8 @@ static void want_of_timers_too(void **state)
 {
     axo_listener settings = AXO_LISTENER(.address = "127.0.0.1:0", .connection = &echo_props);
     place it = {.threads = false};
+    if (slower() > 1)
+        skip(); /* the same */
     no_time = SECOND;
     timerless_begin(&it, &settings);
     int first = place_client(&it);
