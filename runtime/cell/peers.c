@@ -177,11 +177,15 @@ static axo_status peers_ask(const axo__core *core, const axo__message *message, 
 {
     const axo_remote *remote = &core->peers->remote;
     void *user = core->peers->user;
-    AXO_BORDER();
-    if ((message->flags & AXO__MESSAGE_PILL) != 0)
+    if ((message->flags & AXO__MESSAGE_PILL) != 0) {
+        AXO_BORDER();
         return remote->poison != NULL ? remote->poison(user, to, message->pub.sender) : AXO_EGONE;
-    if ((message->flags & AXO__MESSAGE_KILL) != 0)
+    }
+    if ((message->flags & AXO__MESSAGE_KILL) != 0) {
+        AXO_BORDER();
         return remote->kill != NULL ? remote->kill(user, to, message->pub.sender) : AXO_EGONE;
+    }
+    AXO_BORDER();
     return remote->send(user, to, &message->pub);
 }
 
