@@ -201,7 +201,8 @@ static axo_status phases_returned(const axo__task *task, const axo_message *answ
     return status;
 }
 
-/* How a drain went; the verdict is about the first who is late. */
+/* How a drain went; the verdict is about the first who is late. One that the phase did not wait for
+ * stays late, though it has ended well since: a later phase has stopped those who were. */
 static axo_status phases_drained(axo_system *system, axo__task *task, const axo_message *answer)
 {
     axo_drained drained;
@@ -209,7 +210,8 @@ static axo_status phases_drained(axo_system *system, axo__task *task, const axo_
         !axo_ref_equal(answer->sender, task->job))
         return AXO_EFAILED;
     memcpy(&drained, answer->payload, sizeof drained);
-    task->late = task->unfinished = drained.status == AXO_ETIMEDOUT;
+    task->unfinished = drained.status == AXO_ETIMEDOUT;
+    task->late = task->late || task->unfinished;
     if (drained.named == 0)
         return drained.status;
     const axo_drain_late *first = &drained.first[0];

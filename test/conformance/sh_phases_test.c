@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "conformance/parts.h"
+#include "support/slower.h"
 
 #define SH_MS      INT64_C(1000000)
 #define SH_FOREVER (INT64_C(1000000000) * KIT_GATE_DEADLINE_S)
@@ -359,7 +360,7 @@ static void phases_drain(kit *k)
     part_tell_become(k, f.b, sh_leaves);
     part_tell_become(k, f.c, sh_stays);
     kit_settle(k);
-    sh_phase(phases, "late", NULL, 160 * SH_MS, 0);
+    sh_phase(phases, "late", NULL, 160 * SH_MS * slower(), 0);
     sh_phase(phases, "stop", "late", SH_FOREVER, 0);
     sh_phase(phases, "again", "stop", SH_FOREVER, 1);
     sh_drain(phases, "late", kit_ref(f.p), SH_BYE);
