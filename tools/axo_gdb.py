@@ -192,9 +192,10 @@ class System:
             return f"${bits:x} <{error}>"
 
     def class_name(self, cell):
-        cls = self.cold(cell)["cls"]
-        if int(cls) == 0:
+        word = self.cold(cell)["cls"]["v"]
+        if int(word) == 0:
             return "?"
+        cls = word.cast(gdb.lookup_type("axo_class").pointer())
         return text(cls["name"]) or "actor"
 
     def children(self, cell, bound):

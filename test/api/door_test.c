@@ -330,6 +330,22 @@ typedef struct door_row {
     bool inside;     /* needs a context */
 } door_row;
 
+static const axo_class door_before = AXO_CLASS(.name = "before", .receive = sv_receive);
+static const axo_replacement door_good_replacement =
+    AXO_REPLACEMENT(.from = &door_before, .to = &door_mute);
+
+/* In a system that is there for the call. */
+static axo_status door_replacement(const void *given)
+{
+    axo_options options = AXO_OPTIONS(.manual = AXO_MANUAL_ALL);
+    axo_system *system;
+    assert_int_equal(axo_system_start(&options, &system), AXO_OK);
+    axo_status status = axo_class_replace(system, given, -1);
+    assert_int_equal(axo_system_stop(system, -1, NULL, 0, NULL), AXO_OK);
+    assert_int_equal(axo_system_destroy(system), AXO_OK);
+    return status;
+}
+
 #define DOOR_ROW(type, give, good, last, how, inside)                                              \
     {#type, give, &(good), sizeof(type), offsetof(type, last) + sizeof(((type *)0)->last), how,    \
      inside}
@@ -365,6 +381,7 @@ static const door_row door_rows[] = {
     DOOR_ROW(axo_remote, door_remote, door_good_remote, terminated, DOOR_COPIED, false),
     DOOR_ROW(axo_remote_message, door_remote_message, door_good_remote_message, tag, DOOR_COPIED,
              false),
+    DOOR_ROW(axo_replacement, door_replacement, door_good_replacement, to, DOOR_COPIED, false),
     DOOR_ROW(axo_demand_info, door_demand_info, door_good_demand_info, held, DOOR_FILLED, true),
 };
 enum { DOOR_ROWS = sizeof door_rows / sizeof door_rows[0] };

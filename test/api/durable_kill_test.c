@@ -270,7 +270,8 @@ static void k_check(k_world *k, uint64_t *acked)
     uint64_t count = 0;
     k->first_number = k->last_number = 0;
     while (read(k->fd, &r, sizeof r) == (ssize_t)sizeof r) {
-        assert_in_range(r.value + 1, 0, K_MAX - 1);
+        if (r.what != K_SUM)
+            assert_in_range(r.value + 1, 0, K_MAX - 1);
         switch (r.what) {
         case K_SENT:
             k->sent[r.value] = 1;

@@ -15,6 +15,7 @@ typedef enum site_way {
     WAY_POST_RESTART,
     WAY_POST_STOP,
     WAY_SETTLE,
+    WAY_MIGRATE,
     WAYS
 } site_way;
 
@@ -95,6 +96,27 @@ static axo_status site_parent_start(axo_ctx *ctx, void *state)
     return axo_spawn(ctx, &child, &ref);
 }
 
+static axo_status site_migrate(axo_ctx *ctx, void *state, void *old, void *user)
+{
+    return site_pass(ctx, WAY_MIGRATE);
+}
+
+/* The child gets another class. */
+static void site_replace(axo_testkit *kit, axo_system *system)
+{
+    static const axo_class other_class =
+        AXO_CLASS(.name = "other", .construct = site_construct, .pre_start = site_pre_start,
+                  .receive = site_receive, .pre_restart = site_pre_restart,
+                  .post_restart = site_post_restart, .post_stop = site_post_stop);
+    const axo_replacement what =
+        AXO_REPLACEMENT(.from = &site_class, .to = &other_class, .migrate = site_migrate);
+    axo_status status;
+    while ((status = axo_class_replace(system, &what, 0)) == AXO_ETIMEDOUT)
+        (void)axo_testkit_run(kit);
+    assert_int_equal(status, AXO_OK);
+    (void)axo_testkit_run(kit);
+}
+
 static void site_run(site_way way)
 {
     static const axo_class parent_class =
@@ -109,6 +131,8 @@ static void site_run(site_way way)
     axo_system *system = axo_testkit_system(kit);
     assert_int_equal(axo_system_spawn(system, &props, &ref), AXO_OK);
     (void)axo_testkit_run(kit);
+    if (way == WAY_MIGRATE)
+        site_replace(kit, system);
     for (uint32_t tag = SV_NOTE; tag <= SV_QUIT; tag += SV_QUIT - SV_NOTE) {
         assert_int_equal(axo_system_find(system, "/user/parent/child", &ref), AXO_OK);
         assert_int_equal(axo_system_send(system, ref, tag, NULL, 0), AXO_OK);

@@ -1,6 +1,7 @@
 /* durable.c - an account that outlives its process. Orders are sent to its durable mailbox while
  * nobody is there to handle them; the system of the next day does, fails under one of them and
  * handles it again; the third day's knows the sum from the journal. */
+#define _GNU_SOURCE 1 /* mkdtemp */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -2,6 +2,7 @@
  * version is loaded, each creature goes on with it, and the old one is unloaded. One version fails
  * at every seventh thought; then a creature is restarted, or just goes on, and none is lost.
  * plugin.expected is what it prints. */
+#define _GNU_SOURCE 1 /* readlink */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
