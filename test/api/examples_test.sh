@@ -36,6 +36,14 @@ for expected in test/example/*.expected; do
         [ -e "$stage/usr/include/axo/durable.h" ] || continue
         beside=(-laxo-durable)
     fi
+    if [ "$name" = plugin ]; then
+        mkdir -p "$stage/brain"
+        for version in 1 2; do
+            # shellcheck disable=SC2086 # words
+            $compiler $strict "${cflags[@]}" -fPIC -shared -DBRAIN_VERSION=$version "$root/test/example/brain/brain.c" \
+                -o "$stage/brain/brain$version.so" || failed=$((failed + 1))
+        done
+    fi
     # shellcheck disable=SC2086 # words
     if ! $compiler $strict "${cflags[@]}" "$source" -o "$stage/$name" "${beside[@]}" "${libs[@]}" \
         >"$stage/log" 2>&1; then

@@ -118,6 +118,7 @@ library() {
     put 644 "$DOCDIR" LICENSE README.md CHANGELOG*.md
     put 644 "$DOCDIR/examples" test/example/*.[ch] test/example/*.cpp test/example/SERVERS.md
     put 644 "$DOCDIR/examples/engine" test/example/engine/*
+    put 644 "$DOCDIR/examples/brain" test/example/brain/*
     pages 3 7
     refresh
 }
