@@ -203,7 +203,7 @@ static axo_status fragile_receive(axo_ctx *ctx, void *state, const axo_message *
     uint32_t *handled = state;
     (void)ctx;
     if (message->tag == CRASH)
-        *(volatile uint32_t *)(uintptr_t)*handled = 1; /* a low address, which is nobody's */
+        *(volatile char *)(uintptr_t)*handled = 1; /* a low address, which is nobody's */
     ++*handled;
     return AXO_OK;
 }
