@@ -146,7 +146,7 @@ static inline const axo_class *axo__cell_class(const axo__cell *cell)
 static inline const axo_class *axo__cell_own_class(const axo__cell *cell)
 {
     const axo_class *cls;
-    memcpy(&cls, (const void *)&axo__cell_cold(cell)->cls, sizeof cls);
+    memcpy(&cls, (const void *)&axo__cell_cold(cell)->cls, sizeof(axo__aptr));
     return cls;
 }
 

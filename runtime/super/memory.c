@@ -81,19 +81,23 @@ static size_t memory_state_block(size_t size, size_t args)
     return axo__pool_align_as(memory_state_room(size) + args, size);
 }
 
-bool axo__memory_is_walled(const axo__cell *cell, size_t size)
+static uint32_t memory_walls(const axo__cell *cell)
 {
     const axo__budget *budget = memory_budget(cell);
-    return budget != NULL && (budget->walls & MEMORY_STATE_WALLS) != 0 && size > 0;
+    return budget != NULL ? budget->walls : 0;
+}
+
+bool axo__memory_is_walled(const axo__cell *cell, size_t size)
+{
+    return (memory_walls(cell) & MEMORY_STATE_WALLS) != 0 && size > 0;
 }
 
 void *axo__memory_take_state(axo__local *local, const axo__cell *cell, size_t size, size_t args,
                              void **front)
 {
-    const axo__budget *budget = memory_budget(cell);
     AXO_DEBUG_ASSERT(axo__memory_is_walled(cell, size));
     char *block;
-    if ((budget->walls & AXO_WALL_GUARD) != 0) {
+    if ((memory_walls(cell) & AXO_WALL_GUARD) != 0) {
         block = axo__wall_take(local->core->pool.walls, args, size);
         *front = block != NULL ? axo__wall_front(block) : NULL;
         return block;
@@ -109,7 +113,7 @@ void axo__memory_give_state(axo__local *local, const axo__cell *cell, void *bloc
                             size_t args)
 {
     AXO_DEBUG_ASSERT(axo__memory_is_walled(cell, size));
-    if ((memory_budget(cell)->walls & AXO_WALL_GUARD) != 0)
+    if ((memory_walls(cell) & AXO_WALL_GUARD) != 0)
         axo__wall_give(local->core->pool.walls, block);
     else
         axo__pool_free(&local->cache, block, memory_state_block(size, args));
@@ -197,7 +201,7 @@ static void memory_look_state(axo__worker *worker, axo__cell *cell)
     char *state = cell->state_block;
     if (state == NULL || !axo__memory_is_walled(cell, size))
         return;
-    bool pages = (memory_budget(cell)->walls & AXO_WALL_GUARD) != 0;
+    bool pages = (memory_walls(cell) & AXO_WALL_GUARD) != 0;
     if (pages ? axo__wall_is_whole(state, size) : axo__canary_lives(state + size, AXO__CANARY))
         return;
     if (pages)

@@ -20,7 +20,7 @@ void axo__failures_fini(axo__failures *failures)
 /* Another class may be where one was that has been unloaded. */
 static bool failures_is_of(const axo__failure_sort *sort, const axo_class *cls)
 {
-    return sort->cls == cls &&
+    return sort->cls != NULL && sort->cls == cls &&
            strncmp(sort->name, axo__log_class_name(cls), sizeof sort->name - 1) == 0;
 }
 

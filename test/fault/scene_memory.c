@@ -198,6 +198,8 @@ static void memory_send_many(axo_ctx *ctx, world *w)
     MUST(w, axo_group_count(group) == accepted);
 }
 
+static const char memory_text[4000];
+
 static void memory_many(world *w)
 {
     axo_group *group;
@@ -208,6 +210,10 @@ static void memory_many(world *w)
     if (TRY(w, axo_group_make(w->system, &group)) != AXO_OK)
         return;
     w->user = group;
+    for (size_t size = 1; size < sizeof memory_text; size *= 8)
+        (void)TRY(w, axo_group_send(group, w->pinger, WORLD_NOTE, memory_text, size));
+    world_run(w);
+    MUST(w, axo_group_count(group) == 0);
     world_do(w, memory_send_many);
     world_run(w);
     MUST(w, axo_group_count(group) == 0);

@@ -103,13 +103,36 @@ static void spawn_done(axo_ctx *ctx, durable_life *life, axo_status status, axo_
     (void)pthread_mutex_unlock(&store->mutex);
 }
 
+static axo_status spawn_run(axo_ctx *ctx, const axo_durable *read, const axo_journal *journal,
+                            axo_props *own, axo_ref *out)
+{
+    const axo_class *cls;
+    axo_store *store = read->store;
+    durable_life *life = spawn_life(read, journal, own);
+    if (life == NULL)
+        return AXO_ENOMEM;
+    (void)pthread_mutex_lock(&store->mutex);
+    axo_status status = spawn_enlist(life, read->name, &cls);
+    (void)pthread_mutex_unlock(&store->mutex);
+    if (status != AXO_OK) {
+        durable_life_free(life);
+        return status;
+    }
+    own->cls = cls;
+    own->args = &life;
+    own->args_size = sizeof(durable_life *);
+    own->stash_max = own->stash_max != 0 ? own->stash_max : UINT32_MAX;
+    status = ctx != NULL ? axo_spawn(ctx, own, out) : axo_system_spawn(store->system, own, out);
+    spawn_done(ctx, life, status, *out);
+    return status;
+}
+
 static axo_status durable_spawn(axo_ctx *ctx, axo_system *system, const axo_durable *recipe,
                                 const axo_props *props, axo_ref *out)
 {
     axo_durable read;
     axo_journal journal;
     axo_props own;
-    const axo_class *cls;
     *out = axo_ref_none();
     if (recipe == NULL || props == NULL || system == NULL)
         return AXO_EINVAL;
@@ -120,23 +143,9 @@ static axo_status durable_spawn(axo_ctx *ctx, axo_system *system, const axo_dura
         status = AXO_EINVAL;
     if (status != AXO_OK)
         return status;
-    axo_store *store = read.store;
-    durable_life *life = spawn_life(&read, &journal, &own);
-    if (life == NULL)
-        return AXO_ENOMEM;
-    (void)pthread_mutex_lock(&store->mutex);
-    status = spawn_enlist(life, read.name, &cls);
-    (void)pthread_mutex_unlock(&store->mutex);
-    if (status != AXO_OK) {
-        durable_life_free(life);
-        return status;
-    }
-    own.cls = cls;
-    own.args = &life;
-    own.args_size = sizeof(durable_life *);
-    own.stash_max = own.stash_max != 0 ? own.stash_max : UINT32_MAX;
-    status = ctx != NULL ? axo_spawn(ctx, &own, out) : axo_system_spawn(system, &own, out);
-    spawn_done(ctx, life, status, *out);
+    durable_enter(read.store);
+    status = spawn_run(ctx, &read, &journal, &own, out);
+    durable_leave(read.store);
     return status;
 }
 
@@ -308,10 +317,12 @@ axo_status axo_system_durable_send(axo_store *store, const char *name, uint32_t 
     axo_status status = send_check(store, name, tag, payload, size);
     if (status != AXO_OK)
         return status;
+    durable_enter(store);
     durable_request *request = send_make(store, axo_ref_none(), tag, payload, size);
-    if (request == NULL)
-        return AXO_ENOMEM;
-    return send_and_wait(store, name, request, timeout_ns, answer);
+    status = request != NULL ? send_and_wait(store, name, request, timeout_ns, answer)
+                             : AXO_ENOMEM;
+    durable_leave(store);
+    return status;
 }
 
 /* ---- the dead-letter box ---- */
@@ -326,18 +337,12 @@ static axo_status dead_act(axo_store *store, const char *name, uint64_t number, 
     return send_and_wait(store, name, request, -1, NULL);
 }
 
-axo_status axo_store_dead(axo_store *store, const char *name, axo_store_dead_fn look, void *user,
-                          uint64_t *count)
+static axo_status dead_show(axo_store *store, const char *name, axo_store_dead_fn look, void *user,
+                            uint64_t *count)
 {
     uint64_t shown = 0;
     uint64_t number = 0;
-    if (count != NULL)
-        *count = 0;
-    if (look == NULL)
-        return AXO_EINVAL;
-    axo_status status = send_check(store, name, 0, NULL, 0);
-    if (status != AXO_OK)
-        return status;
+    axo_status status = AXO_OK;
     for (;;) {
         axo_store_then then = AXO_STORE_KEEP;
         int error = durable_disk_dead(store, name, &number, look, user, &then);
@@ -354,4 +359,20 @@ axo_status axo_store_dead(axo_store *store, const char *name, axo_store_dead_fn 
     if (count != NULL)
         *count = shown;
     return AXO_OK;
+}
+
+axo_status axo_store_dead(axo_store *store, const char *name, axo_store_dead_fn look, void *user,
+                          uint64_t *count)
+{
+    if (count != NULL)
+        *count = 0;
+    if (look == NULL)
+        return AXO_EINVAL;
+    axo_status status = send_check(store, name, 0, NULL, 0);
+    if (status != AXO_OK)
+        return status;
+    durable_enter(store);
+    status = dead_show(store, name, look, user, count);
+    durable_leave(store);
+    return status;
 }

@@ -38,11 +38,16 @@ static int hands_count(axo_store *store)
     return error;
 }
 
-int durable_hands_open(axo_store *store, const char *path)
+static int hands_file(const char *path)
 {
     char file[4096];
     (void)snprintf(file, sizeof file, "%s/hands", path);
-    int fd = open(file, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    return open(file, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+}
+
+int durable_hands_open(axo_store *store, const char *path)
+{
+    int fd = hands_file(path);
     if (fd < 0)
         return errno;
     /* written, not only made longer: a store into a hole of a full disk would be a signal */

@@ -104,9 +104,30 @@ static void store_free(axo_store *store)
     axo_system_free(store->system, store, sizeof *store);
 }
 
+void durable_enter(axo_store *store)
+{
+    (void)pthread_mutex_lock(&store->mutex);
+    store->guests++;
+    (void)pthread_mutex_unlock(&store->mutex);
+}
+
+void durable_leave(axo_store *store)
+{
+    (void)pthread_mutex_lock(&store->mutex);
+    if (--store->guests == 0)
+        (void)pthread_cond_broadcast(&store->answered);
+    (void)pthread_mutex_unlock(&store->mutex);
+}
+
+/* The writer has answered all, so who is still in a call leaves without waiting. */
 static void store_terminated(axo_system *system, void *user)
 {
+    axo_store *store = user;
     (void)system;
+    (void)pthread_mutex_lock(&store->mutex);
+    while (store->guests > 0)
+        (void)pthread_cond_wait(&store->answered, &store->mutex);
+    (void)pthread_mutex_unlock(&store->mutex);
     durable_writer_last(user);
     store_free(user);
 }

@@ -230,7 +230,8 @@ struct axo_store {
     pthread_rwlock_t map; /* read: a read transaction of another thread; write: a new size */
     /* mutex */
     pthread_mutex_t mutex;
-    pthread_cond_t answered;
+    pthread_cond_t answered; /* a request is, or the last guest has left */
+    uint32_t guests;         /* threads in a call: the store is there until they have left */
     durable_request *requests;
     durable_request **requests_end;
     durable_life *work;
@@ -282,6 +283,10 @@ void durable_list_clear(durable_list *list);
 durable_queue *durable_queue_of(axo_store *store, const char *name);
 const axo_class *durable_class_of(axo_store *store, const axo_class *of);
 void durable_life_free(durable_life *life);
+
+/* Between the two the calling thread may use the store, whatever becomes of its system. */
+void durable_enter(axo_store *store);
+void durable_leave(axo_store *store);
 
 /* ---- disk.c ---- */
 

@@ -19,6 +19,7 @@ static struct {
 
 static _Alignas(AXO__CACHE_LINE) unsigned char memory[WEAK_FIBERS + 1][PIECES][MEMORY];
 static const axo_class red = {.name = "red"};
+static axo_class green; /* made while the scene runs */
 
 void *weak_figures_alloc(size_t size)
 {
@@ -37,7 +38,7 @@ static void setup_figures(void)
     weak_pool.core.figures = &it.figures;
     (void)strcpy(it.figures.classes[0].name, "other");
     axo__a32_store_relaxed(&it.figures.class_count, 1);
-    axo__cell_cold(pool_cell(0))->cls = &red;
+    axo__aptr_store_relaxed(&axo__cell_cold(pool_cell(0))->cls, (void *)(uintptr_t)&red);
     weak_name(&it.figures.class_count, "class_count");
     weak_name(&it.figures.classes[1].blocks, "blocks");
     weak_name(&it.figures.classes[1].counts[AXO__FIGURE_FAILURES], "failures");
@@ -89,6 +90,29 @@ static void check_class(void)
     weak_expect(axo__figures_classes(&it.figures) == 2 && of.failures == 2);
 }
 
+/* ---- a class that takes another's place: cell/replacing.h ---- */
+
+/* As the turn that gives the cell its class: axo__spawn_block_put. */
+static void class_giver(void)
+{
+    weak_wrote(&green.name);
+    axo__aptr_store_release(&axo__cell_cold(pool_cell(0))->cls, &green); /* [C1] */
+}
+
+static void class_looker(void)
+{
+    const axo_class *cls = axo__cell_class(pool_cell(0));
+    if (cls == &green)
+        weak_reads(&green.name);
+    else
+        weak_expect(cls == &red);
+}
+
+static void check_given(void)
+{
+    weak_expect(axo__cell_class(pool_cell(0)) == &green);
+}
+
 /* ---- blocks ---- */
 
 static void count_message(uint32_t which)
@@ -134,6 +158,9 @@ const weak_scenario weak_figures_scenes[] = {
     {.name = "figures_class", .what = "a class is made, counted in by another, and listed",
      .setup = setup_figures, .fibers = {class_maker, class_finder, class_lister},
      .check = check_class, .bound = 2},
+    {.name = "class_replaced", .what = "a class takes another's place, and is looked at",
+     .setup = setup_figures, .fibers = {class_giver, class_looker}, .check = check_given,
+     .bound = 2},
     {.name = "figures_blocks", .what = "two workers count their first message, a third adds up",
      .setup = setup_class, .fibers = {counter_0, counter_1, summer}, .check = check_sum,
      .bound = 2},
