@@ -4,7 +4,6 @@
  * of those beyond HANDS_MAX the deaths are not counted. */
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -40,9 +39,14 @@ static int hands_count(axo_store *store)
 
 static int hands_file(const char *path)
 {
-    char file[4096];
-    (void)snprintf(file, sizeof file, "%s/hands", path);
-    return open(file, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    int folder = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (folder < 0)
+        return -1;
+    int fd = openat(folder, "hands", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    int error = errno;
+    (void)close(folder);
+    errno = error;
+    return fd;
 }
 
 int durable_hands_open(axo_store *store, const char *path)
