@@ -4,7 +4,7 @@
  * order, and no more are missing than failures have been under; nothing is left.
  *
  * AXO_PROCESS_WORLDS: so many worlds, else 20. AXO_SEED: of the first, else 1. */
-#include "api/process_world.h"
+#include "api/process_worlds.h"
 
 enum { RANDOM_ACTORS = 4, RANDOM_STEPS = 400 };
 
@@ -137,21 +137,9 @@ static void chaos_world(uint64_t seed)
     w_end(w);
 }
 
-static uint64_t random_number(const char *name, uint64_t otherwise)
-{
-    const char *text = getenv(name);
-    return text != NULL ? strtoull(text, NULL, 10) : otherwise;
-}
-
 static void whatever_happens(void **unused)
 {
-    uint64_t worlds = random_number("AXO_PROCESS_WORLDS", 20);
-    uint64_t first = random_number("AXO_SEED", 1);
-    assert_true(worlds > 0);
-    for (uint64_t i = 0; i < worlds; i++) {
-        print_message("seed %llu\n", (unsigned long long)(first + i)); /* what failed, if it does */
-        chaos_world(first + i);
-    }
+    w_worlds(20, chaos_world);
 }
 
 int main(int argc, char **argv)

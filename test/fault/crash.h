@@ -10,6 +10,7 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 #include "fault/parts.h"
@@ -66,6 +67,25 @@ static inline bool crash_is_deep(void)
         return false;
     const char *here = __builtin_frame_address(0);
     return here < (const char *)stack.ss_sp + stack.ss_size / 2;
+}
+
+/* In a handler of a test's: calls the library's, as if the instruction that was interrupted had
+ * read where no memory is. */
+static inline void crash_as_read(void *context)
+{
+    struct sigaction ours;
+    siginfo_t crash;
+#if defined(__x86_64__)
+    greg_t *registers = ((ucontext_t *)context)->uc_mcontext.gregs;
+    registers[REG_TRAPNO] = 14; /* a page fault at a read, not what the last fault was */
+    registers[REG_ERR] = 4;
+#endif
+    memset(&crash, 0, sizeof crash);
+    crash.si_signo = SIGSEGV;
+    crash.si_code = SEGV_MAPERR;
+    crash.si_addr = (void *)12345;
+    if (sigaction(SIGSEGV, NULL, &ours) == 0)
+        ours.sa_sigaction(SIGSEGV, &crash, context);
 }
 
 /* Runs fn(arg) in a child, which ends with 0 if it returns. What it did not expect it says by

@@ -193,25 +193,13 @@ static void random_before(int number, siginfo_t *info, void *context)
  * that shoots would wait for the same processor until the thread sleeps. */
 static void random_hit(int number, siginfo_t *info, void *context)
 {
-    struct sigaction ours;
-    siginfo_t crash;
     if (atomic_load(&random_over) != 0)
         return;
     const bool deep = crash_is_deep();
     random_arm(deep ? RANDOM_REST_NS : RANDOM_FIRST_NS); /* on a slow machine they pile up */
     if (deep)
         return;
-#if defined(__x86_64__)
-    greg_t *registers = ((ucontext_t *)context)->uc_mcontext.gregs;
-    registers[REG_TRAPNO] = 14; /* a page fault at a read, not what the last fault was */
-    registers[REG_ERR] = 4;
-#endif
-    memset(&crash, 0, sizeof crash);
-    crash.si_signo = SIGSEGV;
-    crash.si_code = SEGV_MAPERR;
-    crash.si_addr = (void *)12345;
-    if (sigaction(SIGSEGV, NULL, &ours) == 0)
-        ours.sa_sigaction(SIGSEGV, &crash, context);
+    crash_as_read(context);
 }
 
 /* Of the processor, by all threads: a worker that stands still is shot at all the same, so it

@@ -20,19 +20,11 @@ static void step_before(int number, siginfo_t *info, void *context)
 static void step_trap(int number, siginfo_t *info, void *context)
 {
     greg_t *registers = ((ucontext_t *)context)->uc_mcontext.gregs;
-    struct sigaction ours;
-    siginfo_t crash;
     if (--step_left > 0)
         return;
     step_called = step_calls;
     registers[REG_EFL] &= ~(greg_t)STEP_TRAP;
-    registers[REG_TRAPNO] = 14;
-    registers[REG_ERR] = 4;
-    memset(&crash, 0, sizeof crash);
-    crash.si_signo = SIGSEGV;
-    crash.si_code = SEGV_MAPERR;
-    if (sigaction(SIGSEGV, NULL, &ours) == 0)
-        ours.sa_sigaction(SIGSEGV, &crash, context);
+    crash_as_read(context);
 }
 
 static axo_status step_receive(axo_ctx *ctx, void *state, const axo_message *message)

@@ -147,16 +147,9 @@ static void random_before(int number, siginfo_t *info, void *context)
 
 static void random_hit(int number, siginfo_t *info, void *context)
 {
-    struct sigaction ours;
-    siginfo_t crash;
     if (crash_is_deep())
         return;
-    ((ucontext_t *)context)->uc_mcontext.gregs[REG_ERR] = 4;
-    memset(&crash, 0, sizeof crash);
-    crash.si_signo = SIGSEGV;
-    crash.si_code = SEGV_MAPERR;
-    if (sigaction(SIGSEGV, NULL, &ours) == 0)
-        ours.sa_sigaction(SIGSEGV, &crash, context);
+    crash_as_read(context);
 }
 
 static void random_signal(int thread, void *trap)

@@ -271,8 +271,7 @@ static void send_until(int64_t timeout_ns, struct timespec *until)
     until->tv_nsec = (long)(at % 1000000000);
 }
 
-/* Waits until the writer has answered; false: the time is over, and the writer frees the request.
- *  */
+/* Waits for the answer; false: the time is over, and the request is the writer's to free. */
 static bool send_wait(axo_store *store, durable_request *request, int64_t timeout_ns)
 {
     struct timespec until;

@@ -5,7 +5,7 @@
  * left.
  *
  * AXO_PROCESS_WORLDS: so many worlds, else 8. AXO_SEED: of the first, else 1. */
-#include "api/process_world.h"
+#include "api/process_worlds.h"
 
 #include "share.h"
 
@@ -393,21 +393,9 @@ static void liar_world(uint64_t seed)
     w_end(&w);
 }
 
-static uint64_t liar_number(const char *name, uint64_t otherwise)
-{
-    const char *text = getenv(name);
-    return text != NULL ? strtoull(text, NULL, 10) : otherwise;
-}
-
 static void whatever_they_say(void **unused)
 {
-    uint64_t worlds = liar_number("AXO_PROCESS_WORLDS", 8);
-    uint64_t first = liar_number("AXO_SEED", 1);
-    assert_true(worlds > 0);
-    for (uint64_t i = 0; i < worlds; i++) {
-        print_message("seed %llu\n", (unsigned long long)(first + i)); /* what failed, if it does */
-        liar_world(first + i);
-    }
+    w_worlds(8, liar_world);
 }
 
 int main(int argc, char **argv)
