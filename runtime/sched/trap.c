@@ -167,6 +167,8 @@ static axo__verdict trap_judge(axo__worker *worker, int number, const siginfo_t 
         return AXO__VERDICT_GUARDED;
     if (axo__walk_holds(worker->trap->held))
         return AXO__VERDICT_HELD;
+    if (axo__walk_locks())
+        return AXO__VERDICT_LOCKED;
     axo__verdict verdict = trap_walk(worker, number, info, context->uc_mcontext.gregs);
     if (verdict == AXO__VERDICT_CONTAINED &&
         !axo__contain_spend(worker->local.core->contain, axo__os_now()))
