@@ -188,6 +188,7 @@ PROCESS_OBJECTS := $(patsubst %.c,$B/obj/%.o,$(wildcard tools/process/*.c))
 PROCESS_SHARED := $B/libaxo-process.so.$(VERSION)
 PROCESS_BUILT := $(if $(PROCESS),$B/libaxo-process.a $(if $(sanitize_$v),,$(PROCESS_SHARED)))
 PROCESS_TESTS := $(call programs,test/unit/process/*_test.c test/api/process_*_test.c)
+$B/test/unit/process/leave_test: LDFLAGS += -Wl,--wrap=posix_memalign
 PROCESS_USERS := $B/test/example/process $B/bench/w23_process $(PROCESS_TESTS)
 TESTS := $(filter-out $(if $(PROCESS),,$(PROCESS_USERS)),$(TESTS))
 # What nodes promise each other, of a library to come; linked by its tests alone.
