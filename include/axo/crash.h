@@ -24,19 +24,21 @@
  * In particular. A crashed instance is not resumed: AXO_RESUME restarts it, and says so in the log.
  * Its children are stopped, all of them, before the next instance is made. A crash in pre_restart,
  * in post_stop or in a clean-up of axo_defer is a line of the log, and what follows it is done. A
- * destructor, an observer or an allocator is no callback: its crash ends the process. The failure's
- * code is the signal's number, its text says where. A handler that is installed after the system's
- * start comes first, and has to call the one that it has found (axo_contain_state). Where the
- * program and a module of it have a copy of the library each, a crash is contained by the copy
- * whose worker it is on, and of one that is not there is one line; a module whose handlers another
- * one still calls is never unloaded. A stack that overflows is a crash as long as it has no more
- * than two million frames, and none is larger than the MiB that lies below the stacks of the
- * library's own threads, and may not be touched; below a thread of the program's lies what the
- * program has put there. An allocator that is linked into the program is the program's code: its
- * malloc, free and the like are not left, but where they end with a jump to an inner function a
- * crash in that one is contained, whatever lock it holds; one in a library of its own is no such
- * risk. A payload that axo_send, axo_send_from or axo_reply cannot read is a crash of the callback
- * that has called them; any other bad argument ends the process.
+ * decider's is a failure of the parent whose it is, also when it decides about a crash, and the
+ * child goes with it; axo_system_crashes has both. A destructor, an observer or an allocator is no
+ * callback: its crash ends the process. The failure's code is the signal's number, its text says
+ * where. A handler that is installed after the system's start comes first, and has to call the one
+ * that it has found (axo_contain_state). Where the program and a module of it have a copy of the
+ * library each, a crash is contained by the copy whose worker it is on, and of one that is not
+ * there is one line; a module whose handlers another one still calls is never unloaded. A stack
+ * that overflows is a crash as long as it has no more than two million frames, and none is larger
+ * than the MiB that lies below the stacks of the library's own threads, and may not be touched;
+ * below a thread of the program's lies what the program has put there. An allocator that is linked
+ * into the program is the program's code: its malloc, free and the like are not left, but where
+ * they end with a jump to an inner function a crash in that one is contained, whatever lock it
+ * holds; one in a library of its own is no such risk. A payload that axo_send, axo_send_from or
+ * axo_reply cannot read is a crash of the callback that has called them; any other bad argument
+ * ends the process.
  *
  * Locks. A robust mutex (pthread_mutexattr_setrobust) that the thread holds is seen. Others are
  * seen in a program that is linked with axo-lockcount.o, which is installed beside the library:
