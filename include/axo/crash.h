@@ -69,6 +69,10 @@
  * axo_guard_end. For a decider the classes of the parent and of its children need a watchdog: it
  * runs in the turn of either.
  *
+ * Under valgrind's memcheck crashes are contained and loops interrupted; it reports each bad
+ * access, and nothing that needs a suppression. What it has in the place of strlen, memcpy and the
+ * like is in a module of its own, so a crash there ends the process.
+ *
  * Only the default dispatcher's own threads are looked at: a manual system has none, and lent ones
  * are the program's. The signal is SIGURG: a handler of the program's that is there before the
  * system's start gets all others; with one that comes later no callback is interrupted, and the
