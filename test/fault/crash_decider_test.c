@@ -10,7 +10,7 @@ static atomic_uint decider_hooks; /* of the child's that have run, but for its s
 static atomic_uint decider_children;
 static atomic_uint decider_asked;
 static atomic_bool decider_again; /* it crashes each time */
-static axo_crash decider_of; /* what it was asked about */
+static axo_crash decider_of;      /* what it was asked about */
 static axo_ref decider_child;
 
 /* ---- the child: it crashes by its first message, at 0x10 ------------------------------------ */

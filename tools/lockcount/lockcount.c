@@ -16,9 +16,19 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <threads.h>
 
 #include <axo/export.h>
+
+/* As crashes can be contained (sched/walk.h): elsewhere there is nobody to ask. */
+#if defined(__GLIBC__)
+#if __GLIBC_PREREQ(2, 35)
+#include <threads.h>
+#define LOCKCOUNT_COUNTS 1
+#endif
+#endif
+#ifndef LOCKCOUNT_COUNTS
+#define LOCKCOUNT_COUNTS 0
+#endif
 
 AXO_API uint32_t axo_lockcount_held(void);
 
@@ -29,6 +39,8 @@ uint32_t axo_lockcount_held(void)
 {
     return lockcount_held;
 }
+
+#if LOCKCOUNT_COUNTS
 
 /* The C library's function of this name, looked up once: by the first who calls it, as other
  * modules may take locks before any code of the program runs. */
@@ -133,3 +145,5 @@ AXO_API void funlockfile(FILE *file)
     real.code(file);
     (void)lockcount_gave(0);
 }
+
+#endif

@@ -109,8 +109,8 @@ static void not_begun(void **unused)
     assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
     const leave_args args = {.collector = w.collector, .host = getpid(), .pipe = ends[1]};
     const axo_process recipe = w_recipe(&w);
-    const axo_props props = AXO_PROPS(.cls = &leave_class, .args = &args,
-                                      .args_size = sizeof args, .lifetime = AXO_TRANSIENT);
+    const axo_props props = AXO_PROPS(.cls = &leave_class, .args = &args, .args_size = sizeof args,
+                                      .lifetime = AXO_TRANSIENT);
     axo_ref sibling = w_spawn(&w, 0);
     assert_int_equal(axo_system_process_spawn(w.system, &recipe, &props, &ref), AXO_OK);
     assert_int_equal(axo_system_send(w.system, ref, LEAVE_FIRST, NULL, 0), AXO_OK);
