@@ -214,7 +214,7 @@ DURABLE_BUILT := $(if $(DURABLE),$B/libaxo-durable.a $(if $(sanitize_$v),,$(DURA
 DURABLE_USERS := $B/test/example/durable $B/bench/r2_durable $(call programs,test/unit/durable/*_test.c test/api/durable_*_test.c)
 TESTS := $(filter-out $(if $(DURABLE),,$(DURABLE_USERS)),$(TESTS))
 # axo-lockcount.o: an object that programs may link.
-LOCKCOUNT := $(if $(filter sim,$v),,$B/axo-lockcount.o)
+LOCKCOUNT := $B/axo-lockcount.o
 CONSOLE_USERS := $B/test/example/console $B/test/support/console/serve
 EXAMPLES := $(filter-out $(if $(PARSER),,%/http_server) $(if $(SDL),,%/engine) $(if $(CONSOLE),,$(CONSOLE_USERS)) $(if $(PROCESS),,$(PROCESS_USERS)) $(if $(NO_RECORD),$(RECORD_USERS)) $(if $(DURABLE),,$(DURABLE_USERS)) $(NO_CPP),\
   $(call programs,test/example/*.c) $(filter-out %_test,$(CPP_ALL)))
