@@ -188,6 +188,7 @@ PROCESS_OBJECTS := $(patsubst %.c,$B/obj/%.o,$(wildcard tools/process/*.c))
 PROCESS_SHARED := $B/libaxo-process.so.$(VERSION)
 PROCESS_BUILT := $(if $(PROCESS),$B/libaxo-process.a $(if $(sanitize_$v),,$(PROCESS_SHARED)))
 PROCESS_TESTS := $(call programs,test/unit/process/*_test.c test/api/process_*_test.c)
+$B/test/unit/process/leave_test: LDFLAGS += -Wl,--wrap=posix_memalign
 PROCESS_USERS := $B/test/example/process $B/bench/w23_process $(PROCESS_TESTS)
 TESTS := $(filter-out $(if $(PROCESS),,$(PROCESS_USERS)),$(TESTS))
 # What nodes promise each other, of a library to come; linked by its tests alone.
@@ -212,6 +213,8 @@ DURABLE_SHARED := $B/libaxo-durable.so.$(VERSION)
 DURABLE_BUILT := $(if $(DURABLE),$B/libaxo-durable.a $(if $(sanitize_$v),,$(DURABLE_SHARED)))
 DURABLE_USERS := $B/test/example/durable $B/bench/r2_durable $(call programs,test/unit/durable/*_test.c test/api/durable_*_test.c)
 TESTS := $(filter-out $(if $(DURABLE),,$(DURABLE_USERS)),$(TESTS))
+# axo-lockcount.o: an object that programs may link.
+LOCKCOUNT := $B/axo-lockcount.o
 CONSOLE_USERS := $B/test/example/console $B/test/support/console/serve
 EXAMPLES := $(filter-out $(if $(PARSER),,%/http_server) $(if $(SDL),,%/engine) $(if $(CONSOLE),,$(CONSOLE_USERS)) $(if $(PROCESS),,$(PROCESS_USERS)) $(if $(NO_RECORD),$(RECORD_USERS)) $(if $(DURABLE),,$(DURABLE_USERS)) $(NO_CPP),\
   $(call programs,test/example/*.c) $(filter-out %_test,$(CPP_ALL)))
@@ -234,7 +237,7 @@ RUN_TESTS = python3 test/run_tests.py --logs $B/log --jobs $(or $(JOBS),2) --var
 OBJCOPY ?= objcopy
 mark = $(OBJCOPY) $(foreach s,.text .text.unlikely .text.unlikely. .text.hot .text.hot. .text.startup .text.exit,\
   --rename-section $s=axo_text) $(1)
-all: $B/libaxo.a $(if $(sanitize_$v),,$(SHARED)) $(CONSOLE_BUILT) $(PROCESS_BUILT) $(RECORD_BUILT) $(DURABLE_BUILT) $(TOOL) $(TOP)
+all: $B/libaxo.a $(if $(sanitize_$v),,$(SHARED)) $(CONSOLE_BUILT) $(PROCESS_BUILT) $(RECORD_BUILT) $(DURABLE_BUILT) $(LOCKCOUNT) $(TOOL) $(TOP)
 	$Q$(if $(CONSOLE),:,echo "  note: no libaxo-console: Debian's libmicrohttpd-dev and libsystemd-dev")
 	$Q$(if $(PROCESS),:,echo "  note: no libaxo-process: Debian's libseccomp-dev")
 	$Q$(if $(DURABLE),:,echo "  note: no libaxo-durable: Debian's liblmdb-dev")
@@ -263,6 +266,9 @@ endif
 endif
 $B/libaxo.a: $(OBJECTS)
 $B/libsupport.a: $(SUPPORT)
+$(LOCKCOUNT): $B/obj/tools/lockcount/lockcount.o
+	$Qcp $< $@
+$B/test/fault/crash_lockcount_test: $(LOCKCOUNT)
 $B/%.a:
 	$(call say,AR   )
 	$Qmkdir -p $(@D) && rm -f $@ && $(AR) rcs $@ $^
@@ -311,7 +317,7 @@ LIBS_engine := $(if $(SDL),$(shell pkg-config --libs sdl2))
 $(TESTS) $(SIMS) $(EXAMPLES) $(BENCHES) $B/test/unit/bench/percentile_text: $B/%: $B/obj/%.o $B/libaxo.a
 	$(call say,LINK )
 	$Qmkdir -p $(@D) && $(if $(filter $(CPP_ALL),$@),$(CXX),$(CC)) $(ALL_LDFLAGS) -o $@ $< \
-	  $(filter %support.a %console.a %process.a %record.a %durable.a %remote.a %cluster.a,$^) $B/libaxo.a \
+	  $(filter %lockcount.o %support.a %console.a %process.a %record.a %durable.a %remote.a %cluster.a,$^) $B/libaxo.a \
 	  $(PACKAGES_LIBS) $(if $(filter %console.a,$^),$(CONSOLE_LIBS)) $(if $(filter %process.a,$^),$(PROCESS_LIBS)) $(if $(filter %durable.a,$^),$(DURABLE_LIBS)) -lm $(if $(filter %support.a,$^),-lcmocka) $(LIBS_$(@F))
 $B/obj/%.o: %.cpp Makefile
 	$(call say,CXX  )
@@ -396,7 +402,7 @@ include tools/doc/doc.mk
 MAN := $(if $(shell command -v python3),$(MAN_LIST))
 places := DESTDIR PREFIX LIBDIR INCDIR BINDIR DATADIR DOCDIR MANDIR VERSION ABI
 put = $(foreach p,$(places),$p='$($p)') tools/install/install.sh
-install: $B/libaxo.a $(SHARED) $(CONSOLE_BUILT) $(PROCESS_BUILT) $(RECORD_BUILT) $(DURABLE_BUILT) $(MAN)
+install: $B/libaxo.a $(SHARED) $(CONSOLE_BUILT) $(PROCESS_BUILT) $(RECORD_BUILT) $(DURABLE_BUILT) $(LOCKCOUNT) $(MAN)
 	$Q$(put) library $B
 install-tools: $(TOOL) $(TOP) $(MAN) | $(filter install,$(MAKECMDGOALS))
 	$Q$(put) tools $B

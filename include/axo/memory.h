@@ -37,7 +37,9 @@
  *   CANARY      8 bytes behind each block, state and payload, which are looked at when the block is
  *               given back, when the payload has been handled or a draft is sent, when the actor
  *               has failed, and at the instance's end: a write past the end of up to 8 bytes is
- *               found, and whose it was. Debug builds of the library have it for blocks
+ *               found, and whose it was. Debug builds of the library have it for blocks unasked;
+ *               for states and payloads they are asked as others are, so that births and messages
+ *               go the way there that they go in a release
  *   FREED       blocks that are given back are filled and not used again at once: 250 of them, at
  *               most 256 KiB; a write to one is found as it leaves, when the actor has failed, or
  *               at the instance's end. Blocks of more than 4 KiB are given back at once

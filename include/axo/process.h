@@ -119,8 +119,9 @@ typedef struct axo_process {
                             that follows it */
     uint32_t stash_max;  /* messages that may wait for the process, those on their way included; one
                             more is a failure, AXO_EFULL. 0: no bound */
-    size_t memory_max;   /* bytes of address space beyond what the program has before construct; 0:
-                            no bound */
+    size_t memory_max;   /* bytes of address space beyond what the program has before construct,
+                            by setrlimit: memory that is mapped and never touched counts, and no
+                            control group is asked for. 0: no bound */
     int64_t watchdog_ns; /* so long it may be at one thing; looked at four times in that time, by
                             the system's clock. 0: no watchdog; at least 1 ms */
     int64_t start_ns;    /* so long a start may take; 0: AXO_PROCESS_START_NS. The operating

@@ -72,6 +72,8 @@ static axo__verdict endless_judge(axo__worker *worker, const greg_t *registers, 
         return AXO__VERDICT_GUARDED;
     if (axo__walk_holds(worker->trap->held))
         return AXO__VERDICT_HELD;
+    if (axo__walk_locks())
+        return AXO__VERDICT_LOCKED;
     return endless_walk(worker, registers, limit);
 }
 

@@ -21,6 +21,8 @@
 #if AXO__WALKS
 #define TRAP_STACK ((size_t)64 * 1024)
 #define TRAP_LINE  512
+#define TRAP_STACK_IS     0x1501 /* requests of valgrind's: to know a stack ... */
+#define TRAP_STACK_IS_NOT 0x1502 /* ... and to forget it */
 #define TRAP_PAGE  14 /* the processor's number of a page fault, and bits of its error code */
 #define TRAP_FETCH 16
 #define TRAP_WRITE 2
@@ -167,6 +169,8 @@ static axo__verdict trap_judge(axo__worker *worker, int number, const siginfo_t 
         return AXO__VERDICT_GUARDED;
     if (axo__walk_holds(worker->trap->held))
         return AXO__VERDICT_HELD;
+    if (axo__walk_locks())
+        return AXO__VERDICT_LOCKED;
     axo__verdict verdict = trap_walk(worker, number, info, context->uc_mcontext.gregs);
     if (verdict == AXO__VERDICT_CONTAINED &&
         !axo__contain_spend(worker->local.core->contain, axo__os_now()))
@@ -458,7 +462,22 @@ void axo__trap_leave(void)
 
 /* ---- for a worker ---- */
 
-/* The record lies at the stack's upper end. */
+/* Asks valgrind, if the program runs under it: else these instructions do nothing. Each kind of
+ * processor has its own; they, and the numbers, are part of its interface. */
+static uintptr_t trap_ask_valgrind(uintptr_t number, uintptr_t first, uintptr_t second)
+{
+    const uintptr_t request[6] = {number, first, second};
+    uintptr_t answer;
+    __asm__ volatile("rolq $3, %%rdi\n\trolq $13, %%rdi\n\t"
+                     "rolq $61, %%rdi\n\trolq $51, %%rdi\n\txchgq %%rbx, %%rbx"
+                     : "=d"(answer)
+                     : "a"(request), "0"((uintptr_t)0)
+                     : "cc", "memory");
+    return answer;
+}
+
+/* The record lies at the stack's upper end. A jump off a stack that valgrind does not know may look
+ * to it like a step within the thread's: it would take what lies between for spilt. */
 bool axo__trap_make(axo__worker *worker)
 {
     if (worker->local.core->contain == NULL)
@@ -467,6 +486,8 @@ bool axo__trap_make(axo__worker *worker)
     if (memory == NULL)
         return false;
     worker->trap = (axo__trap *)(void *)(memory + TRAP_STACK);
+    worker->trap->known = trap_ask_valgrind(TRAP_STACK_IS, (uintptr_t)memory,
+                                            (uintptr_t)memory + TRAP_STACK - 1);
     return true;
 }
 
@@ -474,8 +495,10 @@ void axo__trap_free(axo__worker *worker)
 {
     axo__trap *trap = worker->trap;
     worker->trap = NULL;
-    if (trap != NULL)
-        axo__os_stack_free((char *)trap - TRAP_STACK, TRAP_STACK + sizeof(axo__trap));
+    if (trap == NULL)
+        return;
+    (void)trap_ask_valgrind(TRAP_STACK_IS_NOT, trap->known, 0);
+    axo__os_stack_free((char *)trap - TRAP_STACK, TRAP_STACK + sizeof(axo__trap));
 }
 
 /* A thread of the library blocks SIGABRT, which a raise of its own would then leave pending; one of

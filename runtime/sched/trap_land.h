@@ -39,6 +39,7 @@ struct axo__trap {
     const struct robust_list *held; /* by the thread: axo__walk_held */
     stack_t before;    /* the thread's own */
     sigset_t mask;     /* the thread's own */
+    uintptr_t known;   /* the stack's number with valgrind */
 };
 
 /* A handler that comes in between finds both as they stand in the program. */

@@ -40,6 +40,9 @@ extern void __asan_init(void) __attribute__((weak));
 extern void __tsan_init(void) __attribute__((weak));
 extern void __msan_init(void) __attribute__((weak));
 
+/* Of axo-lockcount.o, if the program has it: tools/lockcount. */
+extern uint32_t axo_lockcount_held(void) __attribute__((weak));
+
 /* Functions of libc that hold nothing and keep nothing half-done; behind NULL those that raise. */
 static const char *const walk_names[] = {
     "memcpy", "memmove", "memset", "memcmp", "memchr", "memrchr", "rawmemchr", "memmem", "mempcpy",
@@ -268,6 +271,11 @@ bool axo__walk_holds(const struct robust_list *held)
     return held != NULL && held->next != NULL && held->next != held;
 }
 
+bool axo__walk_locks(void)
+{
+    return axo_lockcount_held != NULL && axo_lockcount_held() > 0;
+}
+
 /* ---- before the first ---- */
 
 static _Unwind_Reason_Code walk_warm(struct _Unwind_Context *context, void *arg)
@@ -383,6 +391,11 @@ const struct robust_list *axo__walk_held(void)
 bool axo__walk_holds(const struct robust_list *held)
 {
     (void)held;
+    return false;
+}
+
+bool axo__walk_locks(void)
+{
     return false;
 }
 #endif

@@ -35,6 +35,7 @@
     X(SENT, "the signal was sent from outside")                                                    \
     X(GUARDED, "within a guard, or a destructor or an observer")                                   \
     X(HELD, "a robust mutex is held")                                                              \
+    X(LOCKED, "a lock is held")                                                                    \
     X(LIMIT, "the crash budget is spent")                                                          \
     X(RUNTIME, "in a function of axo")                                                             \
     X(LIBRARY, "in a function of libc that may hold a lock or change what others see")             \
@@ -74,5 +75,9 @@ const struct robust_list *axo__walk_held(void);
 
 /* Whether such a list has any. By its thread; for signal handlers. */
 bool axo__walk_holds(const struct robust_list *held);
+
+/* Whether this thread holds a lock of which axo-lockcount.o knows (tools/lockcount), if the program
+ * has that. For signal handlers. */
+bool axo__walk_locks(void);
 
 #endif

@@ -226,6 +226,68 @@ static void poison(void **unused)
     poison_as(AXO_RESUME);
 }
 
+/* A thread that looks for as long as it is told to. */
+typedef struct guest {
+    world *w;
+    pthread_mutex_t mutex;
+    pthread_cond_t changed;
+    bool looks;
+    bool goes_on;
+} guest;
+
+static void guest_says(guest *it, bool *what)
+{
+    (void)pthread_mutex_lock(&it->mutex);
+    *what = true;
+    (void)pthread_cond_broadcast(&it->changed);
+    (void)pthread_mutex_unlock(&it->mutex);
+}
+
+static void guest_waits(guest *it, const bool *what)
+{
+    (void)pthread_mutex_lock(&it->mutex);
+    while (!*what)
+        (void)pthread_cond_wait(&it->changed, &it->mutex);
+    (void)pthread_mutex_unlock(&it->mutex);
+}
+
+static axo_store_then guest_look(void *user, const axo_store_letter *letter)
+{
+    guest *it = user;
+    guest_says(it, &it->looks);
+    guest_waits(it, &it->goes_on);
+    return AXO_STORE_KEEP;
+}
+
+static void *guest_run(void *arg)
+{
+    guest *it = arg;
+    uint64_t count;
+    assert_int_equal(axo_store_dead(it->w->store, "a", guest_look, it, &count), AXO_OK);
+    assert_int_equal(count, 1);
+    return NULL;
+}
+
+/* A store that is closed is there for as long as a thread is in a call of it. */
+static void closed_under_a_look(void **unused)
+{
+    world w;
+    guest it = {.w = &w, .mutex = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
+    pthread_t thread;
+    w_init(&w);
+    w_open(&w);
+    (void)w_spawn(&w, "a");
+    (void)w_put(&w, "a", W_FAIL, 41);
+    W_UNTIL_STORE(&w, dead, 1);
+    assert_int_equal(pthread_create(&thread, NULL, guest_run, &it), 0);
+    guest_waits(&it, &it.looks);
+    assert_int_equal(axo_system_stop(w.system, W_SECOND / 10, NULL, 0, NULL), AXO_ETIMEDOUT);
+    guest_says(&it, &it.goes_on);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    w_close(&w);
+    w_fini(&w);
+}
+
 static void unhandled(void **unused)
 {
     world w;
@@ -422,6 +484,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(fails_once),
         cmocka_unit_test(failures_are_kept),
         cmocka_unit_test(poison),
+        cmocka_unit_test(closed_under_a_look),
         cmocka_unit_test(unhandled),
         cmocka_unit_test(stash),
         cmocka_unit_test(handed_on),

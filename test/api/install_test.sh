@@ -26,7 +26,7 @@ mkdir -p "$stage/root/usr/lib/pkgconfig" "$stage/root/usr/share/man"
 tree root >"$stage/before"
 staged install
 [ ! -e "$stage/root/usr/bin" ] || fail "the tool comes with the library"
-for file in include/axo/axo.h include/axo/axo.hpp include/axo/cpp_actor.hpp lib/libaxo.a lib/libaxo.so lib/pkgconfig/axo.pc \
+for file in include/axo/axo.h include/axo/axo.hpp include/axo/cpp_actor.hpp lib/axo-lockcount.o lib/libaxo.a lib/libaxo.so lib/pkgconfig/axo.pc \
     lib/cmake/axo/axoConfig.cmake lib/cmake/axo/axoConfigVersion.cmake share/doc/axo/LICENSE \
     share/doc/axo/README.md share/doc/axo/examples/hello_supervisor.c \
     share/doc/axo/examples/hello.cpp share/axo/installed.txt \

@@ -661,6 +661,19 @@ static void sizes_that_cannot_be(void **state)
     heap_end();
 }
 
+static void debug_builds_look_behind_blocks(void **state)
+{
+    heap_start(0, NULL);
+    axo_ref ref = heap_spawn((axo_props)AXO_PROPS());
+    heap_do(ref, shares);
+    owned[200] ^= 1; /* there are 224 */
+    heap_do(ref, frees_foreign);
+#ifdef AXO_DEBUG
+    heap_expect(1, AXO_EINVAL, "written past its end: block 0x", "of 200 bytes, class heapy");
+#endif
+    heap_end();
+}
+
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(blocks_come_and_go),
     cmocka_unit_test(a_long_life_does_not_grow),
@@ -677,5 +690,6 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_block_of_the_instance_before),
     cmocka_unit_test(sizes_that_cannot_be),
     cmocka_unit_test(bad_contexts),
+    cmocka_unit_test(debug_builds_look_behind_blocks),
 };
 TEST_MAIN(tests)

@@ -236,11 +236,15 @@ static void crash(void **unused)
     w_end(&w);
 }
 
+/* One that has nothing to do is not stuck, however often it is looked at. */
 static void watchdog(void **unused)
 {
     world w;
-    w_start(&w, 1);
+    w_start(&w, 2);
     axo_process recipe = w_recipe(&w);
+    recipe.watchdog_ns = W_SECOND / 2;
+    axo_ref idle = w_spawn_as(&w, &recipe, 0, AXO_TRANSIENT);
+    pid_t pid = w_pid(&w, idle);
     recipe.watchdog_ns = W_SECOND;
     axo_ref ref = w_spawn_as(&w, &recipe, 0, AXO_TRANSIENT);
     w_tell(&w, ref, W_ADD, 0);
@@ -249,6 +253,10 @@ static void watchdog(void **unused)
     w_in_order(&w, W_ADD, 2);
     w_failed(&w, 1, AXO_FAILURE_STUCK, 0, "no progress for 1000 ms, killed");
     assert_int_equal(w.last.tag, W_LOOP);
+    w_tell(&w, ref, W_LOOP, 0);
+    w_failed(&w, 2, AXO_FAILURE_STUCK, 0, "no progress for 1000 ms, killed");
+    assert_true(axo_ref_equal(w.last.actor, ref));
+    assert_int_equal(w_pid(&w, idle), pid);
     w_end(&w);
 }
 

@@ -47,8 +47,11 @@ make_it() { # name, compiler and arguments
 }
 
 # ---- the tests of the static library, on the shared one: that of a release
-for test in crash_test crash_life_test crash_context_test crash_limit_test crash_robust_test crash_step_test; do
-    gcc -o "$out/$test" "$build/debug/obj/test/fault/$test.o" "$build/debug/libsupport.a" \
+for test in crash_test crash_life_test crash_context_test crash_limit_test crash_robust_test crash_step_test \
+    crash_lockcount_test; do
+    more=()
+    [ $test != crash_lockcount_test ] || more=("$release/axo-lockcount.o")
+    gcc -o "$out/$test" "$build/debug/obj/test/fault/$test.o" "${more[@]}" "$build/debug/libsupport.a" \
         -L"$release" -laxo -Wl,-rpath,"$PWD/$release" "${libs[@]}" -pthread -lm -lcmocka || exit 1
     readelf -dW "$out/$test" | grep -q 'NEEDED.*libaxo\.so' || exit 1
     output=$("$out/$test" 2>&1)

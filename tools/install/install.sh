@@ -89,7 +89,7 @@ library() {
         case $header in */console.h | */process.h | */record.h | */durable.h) ;; *) headers+=("$header") ;; esac
     done
     put 644 "$INCDIR/axo" "${headers[@]}"
-    put 644 "$LIBDIR" "$built/libaxo.a"
+    put 644 "$LIBDIR" "$built/libaxo.a" "$built/axo-lockcount.o"
     put 755 "$LIBDIR" "$built/libaxo.so.$VERSION"
     link "libaxo.so.$VERSION" "$LIBDIR" "libaxo.so.$ABI"
     # Not beside the library, where ldconfig takes it for one: gdb looks here by the library's path.
