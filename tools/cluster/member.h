@@ -5,34 +5,35 @@
  *
  *   a store       an entry a name, put and removed only if its revision is still the one that is
  *                 said (compare-and-set). Revisions grow over all entries. One that is not put
- *                 again for `lease_ns` expires. A watch brings what happens to entries in the order
- *                 of their revisions, as late as it likes; one that is made anew says first what is
- *                 there. The store may be away, and may have lost everything when it is back
+ *                 again for `lease_ns` expires. A watch brings what happens to entries in the
+ *                 order of their revisions, as late as it likes; one that is made anew says first
+ *                 what is there. The store may be away, and may have lost all when it is back
  *   heartbeats    plain messages, which may be lost, repeated, late and out of order
  *
- *   OUTSIDE -> JOINING -> UP -> LEAVING -> OVER     what the own entry says; OUTSIDE: there is none.
- *                                                   From each to OVER, for good
+ *   OUTSIDE -> JOINING -> UP -> LEAVING -> OVER    what the own entry says; OUTSIDE: there is none.
+ *                                                  From each to OVER, for good
  *
  * A node comes up here when its entry says so and one of its heartbeats has come, while the store
  * is there and this node is UP itself. It goes down when it leaves, is silent (phi), its lease has
- * run out, another incarnation has its name, its entry was removed, or its link is lost.
- * While the store is away heartbeats alone keep up who is up, and nobody comes up.
+ * run out, another incarnation has its name, its entry was removed, or its link is lost. While the
+ * store is away heartbeats alone keep up who is up, and nobody comes up.
  *
  * Two of a name     The store decides. Whose entry is there has the name; another incarnation is
- *                   refused, and takes the entry over when it has not changed for a lease, by
- *                   compare-and-set; or it is gone before.
+ *                   refused, and takes the entry over by compare-and-set when it has not changed
+ *                   for a lease, or is gone.
  * One that is down  and lives on: its entry is removed (evicted) by those who hold it down, if they
- *                   are not outnumbered; then it is over. One that is outnumbered evicts nobody, and
- *                   gives way when it sees one alive that it holds down. So who lives in the
+ *                   are not outnumbered; then it is over. One that is outnumbered evicts nobody,
+ *                   and gives way when it sees one alive that it holds down. So who lives in the
  *                   end is up everywhere, and who was down somewhere comes again as another.
  * Outnumbered       With seeds: it saw a majority of the seeds, and does no more. Seeds that have
- *                   left do not count. Without: those with an entry that it holds down are more than
- *                   the others and itself. Of two halves the one with the lowest name counts more.
+ *                   left do not count. Without: those with an entry that it holds down are more
+ *                   than the others and itself. Of two halves that with the lowest name is the
+ *                   larger.
  * Clocks            of others are never looked at. A lease is renewed when a new revision is seen;
  *                   it has run out when an entry of this node's own, put a lease later, has come
  *                   back by the watch, and no revision of the other before it: so neither a late
  *                   watch nor a store that is away nor a stop of this process lets one run out.
- * A stop            of this process (SIGSTOP, a machine asleep) counts against nobody's heartbeats.
+ * A stop            of this process (SIGSTOP, a sleeping machine) counts against nobody's beats.
  *                   Its own lease may be gone then, which its next put says.
  * A store that      has lost this node's entry without its being removed gets it again. As others
  * forgets           may hold it down by then, and remove it, it evicts nobody for a lease.
@@ -170,11 +171,14 @@ typedef struct cluster_member {
     bool joined;           /* it has had the name */
     cluster_store_state store;
     uint64_t revision;     /* of the own entry; 0: it has none */
-    uint64_t seen;         /* the highest own revision that came by the watch */
-    uint64_t removed;      /* the highest at which the own name was removed */
+    uint64_t highest;      /* that `revision` ever was */
+    uint64_t seen;         /* the highest own one that this watch has brought */
+    cluster_phase seen_phase; /* its */
+    uint64_t removed;      /* the highest at which this watch saw the own name removed */
     bool under_way;        /* a put */
-    int64_t put_at;        /* when the first was that may have led to the next revision */
-    bool unsure;           /* one before is not known to have failed */
+    cluster_phase put_phase; /* its */
+    int64_t put_at;        /* when the first was that may lead to the next revision */
+    bool unsure;           /* whether one that was answered does */
     int64_t revision_at;   /* when `revision` was put */
     int64_t proved_at;     /* when the last own revision that came by the watch was put */
     int64_t due_at;        /* of the next put */
