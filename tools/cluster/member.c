@@ -32,6 +32,7 @@ void cluster_member_init(cluster_member *member, const cluster_member_settings *
     member->due_at = now;
     member->beat_at = now;
     member->evicts_at = now;
+    member->proved_at = now;
 }
 
 /* ---- the slots ---- */
