@@ -373,8 +373,7 @@ static void member_missed(cluster_member *member)
         member->due_at += member->settings.beat_ns; /* it will be there by now */
     if (member->revision != 0)
         member->evicts_at = member->now + member->settings.lease_ns;
-    if (member->phase == CLUSTER_UP || member->phase == CLUSTER_JOINING)
-        member->phase = CLUSTER_OUTSIDE;
+    member->phase = CLUSTER_OUTSIDE;
     member->revision = 0;
     member->holder.revision = 0;
     member->unsure = false;
@@ -425,13 +424,16 @@ void cluster_member_answer(cluster_member *member, int64_t now, cluster_answer a
 
 /* ---- the watch ---- */
 
+/* Of a store that has forgotten revisions mean nothing: what there is now is what counts. */
 static void member_lists(cluster_member *member)
 {
     member->seen = 0;
+    member->highest = 0;
     member->removed = 0;
     member->holder.revision = 0;
     for (uint32_t i = 0; i < member->used; i++) {
         slot_forget(&member->slots[i]);
+        member->slots[i].entry.revision = 0;
         member->slots[i].mark = 0;
     }
 }
@@ -439,6 +441,8 @@ static void member_lists(cluster_member *member)
 /* Whose entry was lost, by the store or while it was away, has a lease to put it again. */
 static void member_listed(cluster_member *member)
 {
+    if (member->revision != 0 && member->seen == 0)
+        member_missed(member);
     member->due_at = member->now;
     for (uint32_t i = 0; i < member->used; i++) {
         if (!member->slots[i].present)
@@ -512,10 +516,16 @@ static cluster_slot *member_slot(cluster_member *member, const cluster_entry *en
     return slot;
 }
 
-/* One that is held down has put its entry behind what this node has put since. */
+/* One that is held down has put its entry again. Behind what this node has put since it lives: then
+ * one of the two is over. Each puts at another time than the other until that is settled. */
 static void member_alive(cluster_member *member, const cluster_slot *slot)
 {
-    if (slot_is_disputed(slot) && slot->mark != 0 && slot->entry.revision > slot->mark &&
+    int64_t due = member->put_at + member->settings.beat_ns;
+    if (!slot_is_disputed(slot))
+        return;
+    if (due < member->due_at)
+        member->due_at = due;
+    if (slot->mark != 0 && slot->entry.revision > slot->mark &&
         cluster_member_is_outnumbered(member))
         member_over(member, CLUSTER_OUTNUMBERED);
 }

@@ -47,7 +47,7 @@
  *   I5  Only a number of a heartbeat that is higher than all before counts.
  *   I6  A lease runs out only behind an own revision that was put a lease behind its last change.
  *   I7  A node removes the entry of another only with a revision below its own last one: so of two
- *       that hold each other down at most one is evicted.
+ *       that hold each other down at most one is evicted, unless the store forgets that.
  *   I8  Once it is over, it does nothing more, and tells nothing; `over` is told once.
  *   I9  One put is under way at a time.
  */
@@ -80,7 +80,7 @@ typedef enum cluster_why {
     CLUSTER_SUSPECTED,  /* down: phi is at the threshold */
     CLUSTER_EXPIRED,    /* down: its lease */
     CLUSTER_REPLACED,   /* another incarnation has the name */
-    CLUSTER_EVICTED,    /* another node has removed the entry */
+    CLUSTER_EVICTED,    /* the entry was removed, and not by itself */
     CLUSTER_LOST,       /* down: cluster_member_lost */
     CLUSTER_MINORITY,   /* over: CLUSTER_STOP */
     CLUSTER_OUTNUMBERED /* over: it held one down that lives */
@@ -171,7 +171,7 @@ typedef struct cluster_member {
     bool joined;           /* it has had the name */
     cluster_store_state store;
     uint64_t revision;     /* of the own entry; 0: it has none */
-    uint64_t highest;      /* that `revision` ever was */
+    uint64_t highest;      /* that `revision` was, since the list */
     uint64_t seen;         /* the highest own one that this watch has brought */
     cluster_phase seen_phase; /* its */
     uint64_t removed;      /* the highest at which this watch saw the own name removed */

@@ -40,6 +40,8 @@ void air_put(world *w, const flying *it, int64_t after)
         w->met[PROBE_beat_lost]++;
         return;
     }
+    if (it->to == PLACES && w->processes[it->from].watch_broken)
+        return;
     air_fly(w, it, after);
     if (message && chance_of(w, w->repeat)) {
         w->met[PROBE_beat_repeated]++;
@@ -94,5 +96,15 @@ void air_run(world *w)
         flying it = w->air[next];
         w->air[next] = w->air[--w->air_count];
         air_arrive(w, &it);
+    }
+}
+
+void air_forget(world *w)
+{
+    for (uint32_t i = 0; i < w->air_count;) {
+        if (w->air[i].from == PLACES || w->air[i].to == PLACES)
+            w->air[i] = w->air[--w->air_count];
+        else
+            i++;
     }
 }

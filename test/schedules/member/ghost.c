@@ -115,7 +115,7 @@ void ghost_over(process *p, cluster_why why)
     const ghost *own = &w->of[p->life];
     bool right = (why == CLUSTER_LEFT && own->asked_to_leave) ||
                  (why == CLUSTER_REPLACED && own->followed) ||
-                 (why == CLUSTER_EVICTED && own->removed) ||
+                 (why == CLUSTER_EVICTED && (own->removed || own->followed)) ||
                  (why == CLUSTER_MINORITY && w->settings.on_minority == CLUSTER_STOP &&
                   w->settings.seeds_count > 0) ||
                  (why == CLUSTER_OUTNUMBERED && ghost_outnumbered(p));
@@ -141,6 +141,7 @@ void ghost_put(world *w, uint32_t number, const cluster_entry *entry, uint32_t b
     for (uint32_t i = 1; i < w->lives; i++) {
         if (i != number && w->of[i].name == own->name && w->of[i].written != 0)
             w->of[i].followed = true;
+        w->views[i][number].evicted = false; /* which the store had forgotten */
     }
     own->lapsed |= own->written != 0 && w->now - own->written >= LEASE_LEAST;
     own->was_up |= entry->phase == CLUSTER_UP;

@@ -171,6 +171,7 @@ static void sim_settings(world *w)
     w->watch_late = chance_below(w, 3) * chance_below(w, 60);
     w->quarantines = chance_below(w, 3) != 0;
     w->expiry_told = chance_below(w, 2) == 0;
+    w->expiry_late = (int64_t)(chance_below(w, 2) * chance_below(w, 6000)) * MS;
 }
 
 static bool sim_seed(world *w, flying *air, uint64_t seed)

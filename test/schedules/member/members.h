@@ -132,6 +132,7 @@ struct world {
     uint32_t loss, repeat, late, watch_late; /* in 1000 */
     bool quarantines;        /* links tell the other side that it is down here */
     bool expiry_told;
+    int64_t expiry_late;     /* the store's own clock of leases is */
     const char *seeds[NAMES];
     cluster_member_settings settings;
     bool cut[PLACES + 1][PLACES + 1]; /* from, to; PLACES: the store */
@@ -211,6 +212,8 @@ void store_list(world *w, process *p);
 /* ---- air.c */
 void air_put(world *w, const flying *it, int64_t after);
 void air_run(world *w);
+/* Nothing is on its way to or from the store any more. */
+void air_forget(world *w);
 
 /* ---- process.c */
 void process_boot(world *w, uint32_t place);

@@ -69,7 +69,7 @@ void store_expire(world *w)
 {
     for (uint32_t i = 0; i < NAMES && !w->store_down; i++) {
         record *r = &w->records[i];
-        if (w->now - r->written < LEASE_NS)
+        if (w->now - r->written < LEASE_NS + w->expiry_late)
             continue;
         w->met[PROBE_marker_forgotten] += r->marked;
         if (r->present && w->expiry_told)
@@ -89,6 +89,7 @@ void store_fail(world *w)
         process_break(&w->processes[i], true);
 }
 
+/* What was asked of it, and what it has answered, went with the connections. */
 void store_return(world *w, bool forgets)
 {
     w->store_down = false;
@@ -99,6 +100,7 @@ void store_return(world *w, bool forgets)
     w->forgot = true;
     w->revision = 0;
     memset(w->records, 0, sizeof w->records);
+    air_forget(w);
 }
 
 void store_list(world *w, process *p)
