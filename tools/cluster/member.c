@@ -197,6 +197,13 @@ static void slot_try_up(cluster_member *member, cluster_slot *slot)
     member_count(member);
 }
 
+/* A put that is due no later than this. */
+static void member_put_by(cluster_member *member, int64_t due)
+{
+    if (due < member->due_at)
+        member->due_at = due;
+}
+
 /* I1, I2. A put that follows at once leads to what becomes of one that lives on. */
 static void slot_down(cluster_member *member, cluster_slot *slot, cluster_why why)
 {
@@ -208,8 +215,8 @@ static void slot_down(cluster_member *member, cluster_slot *slot, cluster_why wh
     slot->down_at = member->now;
     slot->down_order = ++member->downs;
     slot->mark = 0;
-    if (slot_is_disputed(slot) && !member->under_way)
-        member->due_at = member->now;
+    if (slot_is_disputed(slot))
+        member_put_by(member, member->now);
     if (was_up) {
         member->ops->down(member->user, &slot->entry.node, why);
         member_count(member);
@@ -302,20 +309,25 @@ static void member_prove(cluster_member *member)
     member_expire(member);
 }
 
-/* I7. What becomes of those that are down and have an entry. */
+/* I7. What becomes of one that is down and has an entry, behind a put of this node. One that has
+ * put behind that may have removed this node: then it is tried again, at another time than its. */
+static void member_settle_slot(cluster_member *member, cluster_slot *slot)
+{
+    if (member->revision_at < slot->down_at)
+        member_put_by(member, member->now);
+    else if (slot->mark == 0)
+        slot->mark = member->revision;
+    if (slot->entry.revision > member->revision)
+        member_put_by(member, member->put_at + member->settings.beat_ns);
+    else if (member->now >= member->evicts_at && !cluster_member_is_outnumbered(member))
+        member->ops->remove(member->user, &slot->entry);
+}
+
 static void member_settle(cluster_member *member)
 {
     for (uint32_t i = 0; i < member->used; i++) {
-        cluster_slot *slot = &member->slots[i];
-        if (!slot_is_disputed(slot))
-            continue;
-        if (member->revision_at < slot->down_at)
-            member->due_at = member->now;
-        else if (slot->mark == 0)
-            slot->mark = member->revision;
-        if (slot->entry.revision < member->revision && member->now >= member->evicts_at &&
-            !cluster_member_is_outnumbered(member))
-            member->ops->remove(member->user, &slot->entry);
+        if (slot_is_disputed(&member->slots[i]))
+            member_settle_slot(member, &member->slots[i]);
     }
 }
 
@@ -516,15 +528,13 @@ static cluster_slot *member_slot(cluster_member *member, const cluster_entry *en
     return slot;
 }
 
-/* One that is held down has put its entry again. Behind what this node has put since it lives: then
- * one of the two is over. Each puts at another time than the other until that is settled. */
+/* One that is held down has put its entry again. Behind what this node has put since, it lives:
+ * then one of the two has to be over. */
 static void member_alive(cluster_member *member, const cluster_slot *slot)
 {
-    int64_t due = member->put_at + member->settings.beat_ns;
     if (!slot_is_disputed(slot))
         return;
-    if (due < member->due_at)
-        member->due_at = due;
+    member_put_by(member, member->put_at + member->settings.beat_ns);
     if (slot->mark != 0 && slot->entry.revision > slot->mark &&
         cluster_member_is_outnumbered(member))
         member_over(member, CLUSTER_OUTNUMBERED);

@@ -40,8 +40,8 @@
  *
  * Invariants (test/schedules/member checks them from outside)
  *   I1  For an incarnation up is told at most once, and down at most once, behind it.
- *   I2  An incarnation that was down comes never up again, as long as it is remembered: while it has
- *       an entry, and until AXO_NODES_MAX others were there since.
+ *   I2  An incarnation that was down comes never up again, as long as it is remembered: while it
+ *       has an entry, and until AXO_NODES_MAX others were there since.
  *   I3  Of a name at most one incarnation is up at a time; never this node's own name.
  *   I4  Nobody comes up while the store is away or its list is not whole, nor before this node.
  *   I5  Only a number of a heartbeat that is higher than all before counts.
@@ -131,8 +131,9 @@ typedef enum cluster_answer {
 } cluster_answer;
 
 typedef enum cluster_store_state {
-    CLUSTER_STORE_AWAY,   /* nothing comes of it; in the beginning */
-    CLUSTER_STORE_LISTS,  /* a new watch: what is there comes now; nothing of a former one */
+    CLUSTER_STORE_AWAY,    /* nothing comes of it; in the beginning. A put under way is UNKNOWN */
+    CLUSTER_STORE_LISTS,   /* behind AWAY: a new watch; what is there comes now. Nothing comes of a
+                              former one, and no put of before it is answered */
     CLUSTER_STORE_IS_THERE /* that was all; what happens from now on comes */
 } cluster_store_state;
 

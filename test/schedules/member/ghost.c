@@ -149,7 +149,7 @@ void ghost_put(world *w, uint32_t number, const cluster_entry *entry, uint32_t b
     own->revision = entry->revision;
 }
 
-/* I7. A removal that comes with an older word than that of its sender is refused by its revision. */
+/* I7 */
 void ghost_removed(world *w, uint32_t by, const cluster_entry *entry)
 {
     uint32_t number = (uint32_t)entry->node.incarnation;

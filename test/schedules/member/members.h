@@ -33,7 +33,7 @@
 #define BEAT_NS   (1000 * MS)
 #define LEASE_NS  (9000 * MS)
 #define PAUSE_NS  (3000 * MS)
-#define CALM_NS   (8 * LEASE_NS)
+#define CALM_NS   (4 * LEASE_NS)
 #define QUIET_NS  (3 * LEASE_NS)
 
 /* What a seed has met; with many seeds each has to have been met. */
