@@ -66,6 +66,7 @@ static bool ghost_lapsed(const world *w, uint32_t life)
     return w->of[life].lapsed || w->now - w->of[life].written >= LEASE_LEAST;
 }
 
+/* One that was away when its name was taken, and that entry removed, sees the second alone. */
 void ghost_down(process *p, const axo_node *node, cluster_why why)
 {
     static const probe met[] = {
@@ -80,7 +81,8 @@ void ghost_down(process *p, const axo_node *node, cluster_why why)
                  (why == CLUSTER_SUSPECTED && ghost_was_silent(p, v)) ||
                  (why == CLUSTER_EXPIRED && ghost_lapsed(w, number)) ||
                  (why == CLUSTER_REPLACED && other->followed) ||
-                 (why == CLUSTER_EVICTED && other->removed) || (why == CLUSTER_LOST && v->lost);
+                 (why == CLUSTER_EVICTED && (other->removed || other->followed)) ||
+                 (why == CLUSTER_LOST && v->lost);
     SAY(w, "life %u: down %u, %s", p->life, number, why_names[why]);
     w->changed = w->now;
     HOLDS(w, 8, !p->told_over, "life %u is over and tells", p->life);
