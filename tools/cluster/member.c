@@ -190,7 +190,7 @@ static void slot_try_up(cluster_member *member, cluster_slot *slot)
 {
     if (member->phase != CLUSTER_UP || member->store != CLUSTER_STORE_IS_THERE)
         return;
-    if (!slot->present || slot->entry.phase != CLUSTER_UP)
+    if (slot->entry.phase != CLUSTER_UP)
         return;
     slot->state = CLUSTER_SLOT_UP;
     member->ops->up(member->user, &slot->entry.node);
@@ -223,7 +223,7 @@ static void slot_down(cluster_member *member, cluster_slot *slot, cluster_why wh
     }
 }
 
-/* Its entry is not there any more. */
+/* Its entry is not there any more; who is known by it alone is not. */
 static void slot_forget(cluster_slot *slot)
 {
     slot->present = false;
@@ -391,17 +391,6 @@ static void member_missed(cluster_member *member)
     member->unsure = false;
 }
 
-/* It is tried again, unless the watch knows more. */
-static void member_unsure(cluster_member *member)
-{
-    member->unsure = true;
-    member->due_at = member->now + member->settings.beat_ns;
-    if (member->joined && member->removed > member->highest && member->removed > member->seen)
-        member_over(member, CLUSTER_EVICTED);
-    else if (member->seen > member->highest)
-        member_has(member, member->seen, member->seen_phase);
-}
-
 void cluster_member_answer(cluster_member *member, int64_t now, cluster_answer answer,
                            const cluster_entry *there)
 {
@@ -428,8 +417,9 @@ void cluster_member_answer(cluster_member *member, int64_t now, cluster_answer a
     case CLUSTER_MISSING:
         member_missed(member);
         break;
-    case CLUSTER_UNKNOWN:
-        member_unsure(member);
+    case CLUSTER_UNKNOWN: /* tried again, unless the watch brings it */
+        member->unsure = true;
+        member->due_at = member->now + member->settings.beat_ns;
         break;
     }
 }
@@ -474,7 +464,8 @@ void cluster_member_store(cluster_member *member, int64_t now, cluster_store_sta
         member_listed(member);
 }
 
-/* Revisions up to the highest are of before this life, or known. */
+/* Revisions up to the highest are of before this life, or known. A higher one of its own is that of a
+ * put whose answer comes later, or did not. */
 static void member_own_entry(cluster_member *member, const cluster_entry *entry)
 {
     if (entry->node.incarnation != member->self.incarnation) {
@@ -482,11 +473,8 @@ static void member_own_entry(cluster_member *member, const cluster_entry *entry)
             member_held(member, entry);
         return;
     }
-    if (entry->revision > member->seen) {
-        member->seen = entry->revision;
-        member->seen_phase = entry->phase;
-    }
-    if (!member->under_way && entry->revision > member->highest)
+    member->seen = entry->revision;
+    if (entry->revision > member->highest)
         member_has(member, entry->revision, entry->phase);
     else
         member_prove(member);
@@ -570,10 +558,10 @@ static void member_own_gone(cluster_member *member, uint64_t revision, cluster_g
         member->holder.revision = 0;
         member->due_at = member->now;
     }
-    if (how != CLUSTER_GONE_REMOVED || revision <= member->removed)
+    if (how != CLUSTER_GONE_REMOVED)
         return;
     member->removed = revision;
-    if (member->joined && !member->under_way && revision > member->highest)
+    if (member->joined && revision > member->highest)
         member_over(member, CLUSTER_EVICTED);
 }
 

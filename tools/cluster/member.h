@@ -173,9 +173,8 @@ typedef struct cluster_member {
     cluster_store_state store;
     uint64_t revision;     /* of the own entry; 0: it has none */
     uint64_t highest;      /* that `revision` was, since the list */
-    uint64_t seen;         /* the highest own one that this watch has brought */
-    cluster_phase seen_phase; /* its */
-    uint64_t removed;      /* the highest at which this watch saw the own name removed */
+    uint64_t seen;         /* the last own one that this watch has brought */
+    uint64_t removed;      /* the last at which it saw the own name removed */
     bool under_way;        /* a put */
     cluster_phase put_phase; /* its */
     int64_t put_at;        /* when the first was that may lead to the next revision */

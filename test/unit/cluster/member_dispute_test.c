@@ -41,8 +41,9 @@ static void refused_by_one_as_new(void **unused)
     cluster_entry there = {.node = node_of('m', 3), .phase = CLUSTER_JOINING,
                            .revision = ++s->revision};
     cluster_member_answer(&s->member, s->now, CLUSTER_REFUSED, &there);
-    seat_entry_at(s, 'm', 3, CLUSTER_JOINING, s->revision);
-    seat_goes_on(s, LEASE - BEAT, "");
+    seat_goes_on(s, BEAT, "");
+    seat_entry_at(s, 'm', 3, CLUSTER_JOINING, s->revision); /* no news */
+    seat_goes_on(s, LEASE - 2 * BEAT, "");
     assert_int_equal(s->puts, 1);
     told(s, "refused:m3");
     seat_goes_on(s, BEAT, "");
@@ -51,6 +52,45 @@ static void refused_by_one_as_new(void **unused)
     seat_step(s);
     assert_int_equal(s->puts, 3);
     assert_int_equal(s->put.revision, 0);
+    seat_answer(s, CLUSTER_MISSING); /* of none where none is to be: not again at once */
+    seat_step(s);
+    assert_int_equal(s->puts, 3);
+    seat_goes_on(s, BEAT, "");
+    assert_int_equal(s->puts, 4);
+    seat_close(s);
+}
+
+static void takes_over_and_goes_on(void **unused)
+{
+    cluster_member_settings settings = seat_settings();
+    seat *s = seat_open(&settings);
+    seat_store(s, CLUSTER_STORE_LISTS);
+    seat_entry(s, 'm', 3, CLUSTER_UP);
+    seat_store(s, CLUSTER_STORE_IS_THERE);
+    seat_goes_on(s, LEASE, "");
+    seat_taken(s);
+    seat_step(s);
+    assert_int_equal(s->puts, 2);
+    assert_int_equal(s->put.phase, CLUSTER_UP);
+    told(s, "refused:m3");
+    seat_close(s);
+}
+
+/* A removal that comes before the answer of the put before it. */
+static void removed_before_it_knows(void **unused)
+{
+    cluster_member_settings settings = seat_settings();
+    seat *s = seat_open(&settings);
+    seat_lists(s);
+    seat_step(s);
+    seat_gone(s, 'm', CLUSTER_GONE_REMOVED); /* of a life before */
+    told(s, "");
+    cluster_entry mine = s->put;
+    mine.revision = ++s->revision;
+    seat_gone(s, 'm', CLUSTER_GONE_REMOVED);
+    told(s, "");
+    cluster_member_answer(&s->member, s->now, CLUSTER_TAKEN, &mine);
+    told(s, "over:evicted");
     seat_close(s);
 }
 
@@ -58,6 +98,8 @@ static void ends_of_its_own(void **unused)
 {
     cluster_member_settings settings = seat_settings();
     seat *s = seat_join(&settings);
+    seat_entry_at(s, 'm', 6, CLUSTER_UP, 1);
+    told(s, ""); /* a life before this one */
     seat_entry(s, 'm', 8, CLUSTER_JOINING);
     told(s, "over:replaced");
     seat_goes_on(s, LEASE, "");
@@ -88,6 +130,8 @@ static void put_again_where_it_is_lost(void **unused)
     s->now += LEASE / 3;
     seat_step(s);
     seat_answer(s, CLUSTER_MISSING);
+    seat_meets(s, 'y', 1);
+    told(s, "+z1"); /* nobody more, without an entry */
     seat_step(s);
     assert_int_equal(s->puts, 4);
     assert_int_equal(s->put.revision, 0);
@@ -96,7 +140,7 @@ static void put_again_where_it_is_lost(void **unused)
     assert_int_equal(s->member.phase, CLUSTER_UP);
     axo_node z = node_of('z', 1);
     cluster_member_lost(&s->member, s->now, &z);
-    told(s, "+z1 -z1:lost");
+    told(s, "-z1:lost");
     for (int64_t end = s->now + LEASE - LEASE / 3; s->now < end;) {
         seat_renews(s);
         seat_entry(s, 'z', 1, CLUSTER_UP);
@@ -253,7 +297,45 @@ static void store_that_forgets(void **unused)
     seat_close(s);
 }
 
-static void list_without_a_name(void **unused)
+/* Of an entry with the revision that it had in the old store. */
+static void same_revision_in_a_new_store(void **unused)
+{
+    cluster_member_settings settings = seat_settings();
+    seat *s = seat_join(&settings);
+    seat_meets(s, 'a', 1);
+    seat_store(s, CLUSTER_STORE_AWAY);
+    seat_goes_on(s, 2 * LEASE, "a");
+    seat_store(s, CLUSTER_STORE_LISTS);
+    seat_entry_at(s, 'a', 1, CLUSTER_UP, s->revision);
+    seat_store(s, CLUSTER_STORE_IS_THERE);
+    seat_renews(s);
+    told(s, "+a1");
+    seat_close(s);
+}
+
+/* What the old store had brought behind an own put is no measure for the new one. */
+static void gives_way_in_a_new_store(void **unused)
+{
+    cluster_member_settings settings = seat_settings();
+    seat *s = seat_join(&settings);
+    axo_node a = node_of('a', 1);
+    seat_meets(s, 'a', 1);
+    cluster_member_lost(&s->member, s->now, &a);
+    s->revision += 100;
+    seat_renews(s);
+    seat_store(s, CLUSTER_STORE_AWAY);
+    s->revision = 0;
+    seat_store(s, CLUSTER_STORE_LISTS);
+    seat_entry(s, 'a', 1, CLUSTER_UP);
+    seat_store(s, CLUSTER_STORE_IS_THERE);
+    seat_renews(s);
+    told(s, "+a1 -a1:lost");
+    seat_entry(s, 'a', 1, CLUSTER_UP);
+    told(s, "over:outnumbered");
+    seat_close(s);
+}
+
+static void list_with_another_of_its_name(void **unused)
 {
     cluster_member_settings settings = seat_settings();
     seat *s = seat_join(&settings);
@@ -269,6 +351,8 @@ int main(void)
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_second_of_a_name_waits),
         cmocka_unit_test(refused_by_one_as_new),
+        cmocka_unit_test(takes_over_and_goes_on),
+        cmocka_unit_test(removed_before_it_knows),
         cmocka_unit_test(ends_of_its_own),
         cmocka_unit_test(put_again_where_it_is_lost),
         cmocka_unit_test(evicts_who_is_down),
@@ -277,7 +361,9 @@ int main(void)
         cmocka_unit_test(minority_of_the_seeds),
         cmocka_unit_test(minority_is_told_to_stop),
         cmocka_unit_test(store_that_forgets),
-        cmocka_unit_test(list_without_a_name),
+        cmocka_unit_test(same_revision_in_a_new_store),
+        cmocka_unit_test(gives_way_in_a_new_store),
+        cmocka_unit_test(list_with_another_of_its_name),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -196,6 +196,8 @@ static void reasons_to_go_down(void **unused)
         seat_meets(s, name, 1);
     told(s, "+a1 +b1 +c1 +d1");
     seat_entry(s, 'a', 1, CLUSTER_LEAVING);
+    seat_renews(s);
+    assert_int_equal(s->removals, 0); /* it goes by itself */
     seat_gone(s, 'a', CLUSTER_GONE_REMOVED);
     told(s, "-a1:left");
     seat_entry(s, 'b', 2, CLUSTER_UP);
@@ -207,6 +209,9 @@ static void reasons_to_go_down(void **unused)
     told(s, "");
     seat_gone(s, 'c', CLUSTER_GONE_EXPIRED);
     told(s, ""); /* which is found by its lease */
+    axo_node c = node_of('c', 1);
+    cluster_member_gone(&s->member, s->now, c.name, 1, CLUSTER_GONE_REMOVED);
+    told(s, ""); /* of before its entry */
     seat_gone(s, 'c', CLUSTER_GONE_REMOVED);
     told(s, "-c1:evicted");
     cluster_member_lost(&s->member, s->now, &d);
@@ -215,6 +220,10 @@ static void reasons_to_go_down(void **unused)
     seat_entry(s, 'e', 1, CLUSTER_LEAVING);
     seat_meets(s, 'e', 1);
     told(s, ""); /* one that leaves does not come up */
+    seat_entry(s, 'f', 1, CLUSTER_UP);
+    seat_gone(s, 'f', CLUSTER_GONE_REMOVED);
+    seat_heard(s, 'f', 1, 1);
+    told(s, ""); /* nor one whose entry is gone */
     seat_close(s);
 }
 
@@ -224,6 +233,8 @@ static void what_became_of_a_put(void **unused)
     seat *s = seat_join(&settings);
     s->now += LEASE / 3;
     seat_step(s);
+    seat_meets(s, 'a', 1);
+    s->revision--; /* which is no revision of the own entry */
     seat_answer(s, CLUSTER_UNKNOWN);
     seat_step(s);
     assert_int_equal(s->puts, 3); /* not at once */
@@ -243,7 +254,48 @@ static void what_became_of_a_put(void **unused)
     assert_int_equal(s->member.revision, 4);
     seat_entry(s, 'm', SELF, CLUSTER_UP);
     assert_int_equal(s->member.revision, 5);
-    told(s, "");
+    told(s, "+a1");
+    seat_close(s);
+}
+
+/* An entry that came of one of many puts may be of the first. */
+static void a_lease_by_the_first_of_many_puts(void **unused)
+{
+    cluster_member_settings settings = seat_settings();
+    seat *s = seat_join(&settings);
+    seat_meets(s, 'a', 1);
+    for (int64_t end = s->now + 2 * LEASE; s->now < end;) {
+        seat_goes_on(s, BEAT, "a");
+        if (s->member.under_way)
+            seat_answer(s, CLUSTER_UNKNOWN);
+    }
+    assert_true(s->puts > 10);
+    seat_entry(s, 'm', SELF, CLUSTER_UP);
+    told(s, "+a1");
+    seat_renews(s);
+    told(s, "-a1:expired");
+    seat_close(s);
+}
+
+/* The list is of one moment; what stands behind the own entry is not older. */
+static void no_lease_runs_out_in_a_list(void **unused)
+{
+    cluster_member_settings settings = seat_settings();
+    seat *s = seat_join(&settings);
+    seat_meets(s, 'a', 1);
+    seat_goes_on(s, 3 * BEAT, "a");
+    seat_taken(s);
+    seat_goes_on(s, 2 * LEASE, "a");
+    seat_taken(s);
+    seat_goes_on(s, BEAT, "a");
+    seat_taken(s); /* the watch was silent all the time */
+    seat_store(s, CLUSTER_STORE_AWAY);
+    seat_store(s, CLUSTER_STORE_LISTS);
+    seat_entry_at(s, 'm', SELF, CLUSTER_UP, s->revision);
+    seat_entry(s, 'a', 1, CLUSTER_UP);
+    seat_store(s, CLUSTER_STORE_IS_THERE);
+    seat_renews(s);
+    told(s, "+a1");
     seat_close(s);
 }
 
@@ -279,6 +331,7 @@ static void full_table(void **unused)
     cluster_member_settings settings = seat_settings();
     seat *s = seat_join(&settings);
     axo_node first = {.name = "n1", .incarnation = 1};
+    axo_node second = {.name = "n2", .incarnation = 2};
     for (uint32_t i = 1; i <= AXO_NODES_MAX + 1; i++) {
         cluster_entry entry = {.phase = CLUSTER_UP, .revision = ++s->revision};
         (void)snprintf(entry.node.name, sizeof entry.node.name, "n%u", i);
@@ -290,13 +343,19 @@ static void full_table(void **unused)
     }
     assert_int_equal(s->no_rooms, 1);
     cluster_member_lost(&s->member, s->now, &first);
+    cluster_member_lost(&s->member, s->now, &second);
     s->text[0] = 0;
     seat_entry(s, 'q', 1, CLUSTER_UP);
     assert_int_equal(s->no_rooms, 2); /* that has its entry yet, and is remembered */
-    cluster_member_gone(&s->member, s->now, "n1", ++s->revision, CLUSTER_GONE_REMOVED);
+    cluster_member_gone(&s->member, s->now, first.name, ++s->revision, CLUSTER_GONE_REMOVED);
+    cluster_member_gone(&s->member, s->now, second.name, ++s->revision, CLUSTER_GONE_REMOVED);
     seat_meets(s, 'q', 1);
     assert_int_equal(s->no_rooms, 2);
     told(s, "+q1");
+    cluster_entry entry = {.node = second, .phase = CLUSTER_UP, .revision = ++s->revision};
+    cluster_member_entry(&s->member, s->now, &entry);
+    cluster_member_heard(&s->member, s->now, &second, 9);
+    told(s, ""); /* which went down behind the one that was forgotten */
     seat_close(s);
 }
 
@@ -314,6 +373,8 @@ int main(void)
         cmocka_unit_test(leases_are_renewed_by_revisions),
         cmocka_unit_test(reasons_to_go_down),
         cmocka_unit_test(what_became_of_a_put),
+        cmocka_unit_test(a_lease_by_the_first_of_many_puts),
+        cmocka_unit_test(no_lease_runs_out_in_a_list),
         cmocka_unit_test(leaves),
         cmocka_unit_test(full_table),
     };
