@@ -178,9 +178,14 @@ static void evicts_who_is_down(void **unused)
     assert_int_equal(s->removals, 1);
     assert_string_equal(s->removed.node.name, "a");
     assert_int_equal(s->removed.revision, s->revision - 1);
+    seat_entry(s, 'a', 1, CLUSTER_UP); /* which came too late: again soon */
+    before = s->now;
+    seat_renews(s);
+    assert_true(s->now - before <= BEAT);
+    assert_int_equal(s->removals, 2);
     seat_gone(s, 'a', CLUSTER_GONE_REMOVED);
     seat_renews(s);
-    assert_int_equal(s->removals, 1);
+    assert_int_equal(s->removals, 2);
     told(s, "+a1 +b1 -a1:lost");
     seat_close(s);
 }
