@@ -34,6 +34,15 @@ remote-sim:
 	+$Q$(in_tests) $(BUILD)/$(or $(VARIANT),debug)/test/schedules/remote/remote_sim
 	$Q$(BUILD)/$(or $(VARIANT),debug)/test/schedules/remote/remote_sim --seeds $(or $(SEEDS),2000) $(or $(SEED),1)
 
+# ---- member: who is there: members, their clocks, a store, a network.
+#
+#   make member-sim SEEDS=20000      so many seeds, from SEED on
+#   make member-sim SEEDS=1 SEED=7   one of them again; with MEMBER_SIM_SAY=1 it says what happens
+.PHONY: member-sim
+member-sim:
+	+$Q$(in_tests) $(BUILD)/$(or $(VARIANT),debug)/test/schedules/member/member_sim
+	$Q$(BUILD)/$(or $(VARIANT),debug)/test/schedules/member/member_sim --seeds $(or $(SEEDS),2000) $(or $(SEED),1)
+
 # ---- fiber: level 2 of the simulator: scenes whose threads are fibers, in many schedules.
 #
 #   make fiber SCHEDULES=100000      all scenes, all strategies; SCENARIO=name STRATEGY=pct:3 SEED=n
