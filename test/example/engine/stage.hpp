@@ -268,8 +268,8 @@ class actor_stage : public stage {
         return out;
     }
 
-    /* The barrier. Where there are others the main thread does not help: on lent threads all actors
-     * run in the slots, so it might come to be the one that waits for the loader's disk. */
+    /* The barrier. The main thread helps with what is its own, with --mode main all, and visits no
+     * slot of lent threads: it might come to be the one that waits for the loader's disk. */
     void phase(const std::vector<axo_ref> &to, std::uint32_t tag, const void *what,
                std::size_t size)
     {
@@ -281,9 +281,7 @@ class actor_stage : public stage {
 
     void wait()
     {
-        must(axo_group_wait(group_.raw(), AXO_GROUP_FOREVER,
-                            how_ == mode::main ? AXO_GROUP_HELP : AXO_GROUP_SLEEP),
-             "axo_group_wait");
+        must(axo_group_wait(group_.raw(), AXO_GROUP_FOREVER, AXO_GROUP_HOST), "axo_group_wait");
     }
 
     mode how_;
