@@ -7,8 +7,8 @@
  * that was begun before it, to the return. G1i is a call that finds nothing to do.
  *
  * What is timed is the call alone; one in which the operating system has given the processor to
- * others tells of them: it is left out, and counted as `switched`. `allocations` are the allocator's calls a frame, after some
- * frames to warm up. */
+ * others tells of them: it is left out, and counted as `switched`. `allocations` are the
+ * allocator's calls a frame, after some frames to warm up. */
 #include <sys/resource.h>
 
 #include "bench.h"
