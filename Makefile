@@ -14,6 +14,7 @@
 #   make proof           every check that fits 45 minutes, and the table of bars; proof-ci: CI's part
 #   make soak            the long forms; ONLY=word: the steps of test/proof.plan with it in their name
 #   make soak-kv SECONDS=1800  a key-value server under poison, storms, resets, slow readers
+#   make soak-engine MINUTES=60  a game whose code is replaced each minute, saved each ten, twice: the same
 #   make seen            probes, gdb on live and dead processes, axo-top, the console in a browser
 #   make analyse         clang-tidy, cppcheck, gcc's analyser; also hardening, handlers, listings, abi, coverage
 #   make instructions    of a message, a life, a restart, against those accepted; instructions-accept
@@ -164,7 +165,7 @@ SHARED := $B/libaxo.so.$(VERSION)
 programs = $(patsubst %.c,$B/%,$(wildcard $(1)))
 TESTS := $(call programs,$(patsubst %,test/%/*_test.c,unit/* conformance api fault schedules/stress))
 # What is in C++ is left out where there is no compiler of it.
-CPP_ALL := $(patsubst %.cpp,$B/%,$(wildcard test/example/*.cpp test/example/*/*.cpp test/api/*_test.cpp))
+CPP_ALL := $(patsubst %.cpp,$B/%,$(filter-out %/ai.cpp,$(wildcard test/example/*.cpp test/example/*/*.cpp test/api/*_test.cpp)))
 NO_CPP := $(if $(shell command -v $(CXX)),,$(CPP_ALL))
 TESTS += $(filter-out $(NO_CPP),$(filter %_test,$(CPP_ALL)))
 SIMS := $B/test/schedules/sim/tree_sim $B/test/schedules/remote/remote_sim $B/test/schedules/member/member_sim
@@ -199,7 +200,7 @@ NO_RECORD ?= $(if $(filter sim,$v),sim)
 RECORD_OBJECTS := $(patsubst %.c,$B/obj/%.o,$(wildcard tools/record/*.c))
 RECORD_SHARED := $B/libaxo-record.so.$(VERSION)
 RECORD_BUILT := $(if $(NO_RECORD),,$B/libaxo-record.a $(if $(sanitize_$v),,$(RECORD_SHARED)))
-RECORD_USERS := $B/test/example/flight_recorder $B/test/fuzz/fuzz_record \
+RECORD_USERS := $B/test/example/flight_recorder $B/test/example/engine/engine $B/test/fuzz/fuzz_record \
   $(call programs,test/unit/record/*_test.c test/api/record_*_test.c) \
   $(patsubst %.cpp,$B/%,$(wildcard test/api/record_*_test.cpp))
 TESTS := $(filter-out $(if $(NO_RECORD),$(RECORD_USERS)),$(TESTS))
@@ -315,7 +316,7 @@ $B/test/support/console/serve: $B/%: $B/obj/%.o $B/libaxo.a
 	$Qmkdir -p $(@D) && $(CC) $(ALL_LDFLAGS) -o $@ $< $B/libaxo-console.a $B/libaxo.a $(PACKAGES_LIBS) $(CONSOLE_LIBS)
 $(TESTS) $(SIMS): $B/libsupport.a
 LIBS_http_server := -lhttp_parser
-LIBS_engine := $(if $(SDL),$(shell pkg-config --libs sdl2))
+LIBS_engine := -rdynamic $(if $(SDL),$(shell pkg-config --libs sdl2))
 $(TESTS) $(SIMS) $(EXAMPLES) $(BENCHES) $B/test/unit/bench/percentile_text: $B/%: $B/obj/%.o $B/libaxo.a
 	$(call say,LINK )
 	$Qmkdir -p $(@D) && $(if $(filter $(CPP_ALL),$@),$(CXX),$(CC)) $(ALL_LDFLAGS) -o $@ $< \

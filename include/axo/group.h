@@ -36,10 +36,13 @@ typedef struct axo_group_done {
 /* What a thread does while it waits. */
 typedef enum axo_group_how {
     AXO_GROUP_SLEEP = 0, /* nothing */
-    AXO_GROUP_HELP = 1   /* it runs the actors of the host dispatcher, in a manual system all, as by
+    AXO_GROUP_HELP = 1,  /* it runs the actors of the host dispatcher, in a manual system all, as by
                             axo_run_host, and visits a free slot of a system of lent threads, where
-                            it may come upon an actor whose handler blocks; while another thread
-                            does, and while there is nothing to run, it sleeps */
+                            it may come upon an actor whose handler blocks, of the blocking and the
+                            pinned dispatcher too; while another thread does, and while there is
+                            nothing to run, it sleeps */
+    AXO_GROUP_HOST = 2   /* the same, but it visits no slot: for a thread that no handler of others
+                            may hold up, as that of a frame; those that are lent do the rest */
 } axo_group_how;
 
 #define AXO_GROUP_FOREVER INT64_C(-1)
@@ -99,7 +102,7 @@ AXO_API uint64_t axo_group_count(const axo_group *group);
 /* Waits until none counts, or has counted none in a moment since the call.
  *   thread    any that is in no callback
  *   blocks    for `timeout_ns` of the operating system's clock at most, 0..AXO_DELAY_MAX or
- *             AXO_GROUP_FOREVER; with AXO_GROUP_HELP for one handler more
+ *             AXO_GROUP_FOREVER; with HELP and HOST for one handler more
  *   returns   AXO_OK; AXO_ETIMEDOUT; AXO_EINVAL, AXO_ECONTEXT (in a callback), AXO_ETHREAD (no
  *             latch), AXO_EFORKED; AXO_ENOMEM, AXO_ETHREAD of axo_run_host */
 AXO_API axo_status axo_group_wait(axo_group *group, int64_t timeout_ns, axo_group_how how);

@@ -115,8 +115,10 @@ AXO_API AXO_NODISCARD axo_status axo_system_visit(axo_system *system, axo_visit_
  * plugin but the class. That is the callers of axo_spawn and those who keep props (axo_router,
  * axo_backoff_supervisor); strategies with their deciders, props.args of size 0 and ranks of
  * mailboxes, which an actor keeps for life; functions of axo_defer and of payloads that are handed
- * over, as long as they may still be called. And calls of other threads that look at actors, as
- * a console's do, have returned (axo_class, actor.h).
+ * over, as long as they may still be called. An actor of axo.hpp has two of these: what spawn
+ * copies leads to its constructor, and its destructor is deferred; test/example/engine/entity.hpp
+ * does with neither. And calls of other threads that look at actors, as a console's do, have
+ * returned (axo_class, actor.h).
  *
  * One at a time: a call that has run into its deadline has begun what goes on without it; it is
  * waited for by another call with the same replacement, which may come each frame with 0. Meanwhile

@@ -283,10 +283,12 @@ static int64_t group_deadline(int64_t timeout_ns)
  * is over: each end of a visit has the program asked for another one. AXO_OK with no turn: there is
  * nothing, or another thread runs it. */
 static axo_status group_help(axo_system *system, const axo__group_waiter *waiter, int64_t deadline,
-                             uint64_t *turns)
+                             axo_group_how how, uint64_t *turns)
 {
     *turns = 0;
-    if (system->core.lent)
+    if (how == AXO_GROUP_SLEEP)
+        return AXO_OK;
+    if (how == AXO_GROUP_HELP && system->core.lent)
         (void)axo__lent_help_until(&system->sched, deadline, &waiter->over, turns);
     if (*turns > 0)
         return AXO_OK;
@@ -299,8 +301,7 @@ static axo_status group_sleep(axo_group *group, axo__group_waiter *waiter, int64
 {
     for (;;) {
         uint64_t turns = 0;
-        axo_status status =
-            how == AXO_GROUP_HELP ? group_help(group->system, waiter, deadline, &turns) : AXO_OK;
+        axo_status status = group_help(group->system, waiter, deadline, how, &turns);
         if (status != AXO_OK)
             return status;
         int64_t now = axo__os_now();
@@ -319,7 +320,7 @@ axo_status axo_group_wait(axo_group *group, int64_t timeout_ns, axo_group_how ho
     axo__os_latch latch;
     axo__group_waiter waiter = {.latch = &latch, .actor = axo_ref_none()};
     if (group == NULL || timeout_ns < AXO_GROUP_FOREVER || timeout_ns > AXO_DELAY_MAX ||
-        (how != AXO_GROUP_SLEEP && how != AXO_GROUP_HELP))
+        (how != AXO_GROUP_SLEEP && how != AXO_GROUP_HELP && how != AXO_GROUP_HOST))
         return AXO_EINVAL;
     axo_status status = axo__system_check(group->system);
     if (status != AXO_OK)

@@ -1,7 +1,7 @@
 #!/bin/bash
 # engine_test.sh - test/example/engine against an installed axo: what becomes of its world is the same
-# in each mode as in a plain loop, failures and restarts are what they must be, frames do not wait for
-# a disk, and its picture is one. What is not installed is left out, and said. ENGINE_VARIANT=tsan: of
+# in each mode as in a plain loop, also when its code is replaced and when it is saved and loaded,
+# failures and restarts are what they must be, frames do not wait for a disk, and its picture is one. What is not installed is left out, and said. ENGINE_VARIANT=tsan: of
 # another build.
 set -eu
 cd "$(dirname "$0")/../.."
@@ -38,11 +38,19 @@ source=$stage/usr/share/doc/axo/examples/engine/engine.cpp
 if [ -z "${ENGINE_VARIANT:-}" ]; then
     # shellcheck disable=SC2046,SC2086 # words
     "${CXX:-g++}" -std=c++17 $flags -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all \
-        "$source" $(pkg-config --libs axo) $sdl -o "$program" || failed "it does not compile"
+        "$source" $(pkg-config --libs axo-record) $sdl -o "$program" || failed "it does not compile"
+    for version in 1 2; do
+        # shellcheck disable=SC2086
+        "${CXX:-g++}" -std=c++17 $flags -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all \
+            -shared -fPIC -fvisibility=hidden -DAI_VERSION=$version "${source%/*}/ai.cpp" \
+            -o "$stage/ai$version.so" || failed "ai$version.so does not compile"
+    done
     for way in "clang++ -std=c++17" "clang++ -std=c++20"; do
         command -v clang++ >/dev/null || { echo "left out: clang++"; break; }
         # shellcheck disable=SC2086
         $way $flags -fsyntax-only "$source" ${sdl%% -l*} || failed "$way: it does not compile"
+        # shellcheck disable=SC2086
+        $way $flags -fsyntax-only -DAI_VERSION=2 "${source%/*}/ai.cpp" || failed "$way: ai.cpp"
     done
 fi
 export LD_LIBRARY_PATH=$stage/usr/lib
@@ -57,6 +65,8 @@ run() { # options
     line=$(sed -n 's/^frames \(.*\) failures \(.*\) restarts \(.*\) assets \(.*\) missing \(.*\)$/\1 \2 \3 \4 \5/p' "$stage/out")
     [ -n "$hash" ] && [ -n "$line" ] || failed "engine $*: no totals"
     read -r frames failures restarts assets missing <<<"$line"
+    events=$(sed -n 's/^events \([0-9]* [0-9a-f]\{16\}\)$/\1/p' "$stage/out")
+    changes=$(sed -n 's/^replaced \([0-9]*\) saved \([0-9]*\)$/\1 \2/p' "$stage/out")
 }
 same() { # options: each mode as the plain loop; leaves $hash
     local mode expected fails
@@ -67,7 +77,7 @@ same() { # options: each mode as the plain loop; leaves $hash
         run --mode $mode "$@"
         [ "$hash" = "$expected" ] || failed "$mode $*: $hash, and $expected in the plain loop"
         [ "$failures $restarts" = "$fails $fails" ] || failed "$mode $*: not $fails failures"
-        [ "$assets $missing" = "4 0" ] || failed "$mode $*: not 4 sprites"
+        [ "$assets $missing" = "${sprites:-4} 0" ] || failed "$mode $*: not ${sprites:-4} sprites"
     done
 }
 
@@ -85,6 +95,23 @@ same --seed 2
 same --seed 1 --click 100,50,400
 [ "$hash" != "$first" ] || failed "a click changes nothing"
 same --entities 101 --frames 60 # a flock of one
+
+# ---- its code is replaced, and the old unloaded; the world is saved, and goes on in a new system
+same --seed 1 --replace 30
+[ "$changes" = "6 0" ] || failed "it was replaced: $changes"
+replaced=$hash
+[ "$replaced" != "$first" ] || failed "the other version does the same"
+sprites=16 same --seed 1 --save 60 # each system loads its own
+[ "$changes" = "0 3" ] || failed "it was saved: $changes"
+[ "$hash" = "$first" ] || failed "a world that was saved goes on otherwise"
+sprites=16 same --seed 1 --save 60 --replace 30
+[ "$changes" = "6 3" ] && [ "$hash" = "$replaced" ] || failed "saved with other code: $changes"
+run --seed 1 --mode main --save 60 --replace 30
+once=$events
+run --seed 1 --mode main --save 60 --replace 30
+[ -n "$once" ] && [ "$events" = "$once" ] || failed "main: the events of two runs differ"
+run --seed 2 --mode main --save 60 --replace 30
+[ "$events" != "$once" ] || failed "the events of another seed are the same"
 
 # ---- the picture, as another program reads it
 run --mode main --picture "$stage/picture.bmp"
@@ -173,10 +200,34 @@ refused 2 "--click 640: not a number from 0 to 639" --click 1,640,0
 refused 2 "--click 1,2: not a frame" --click 1,2
 refused 2 "--seed: unknown, or without its value" --seed
 refused 2 "--what: unknown" --what 1
+refused 2 "--replace 0: not a number from 1" --replace 0
+refused 2 "--save x: not a number from 1" --save x
 refused 2 "--headless needs --frames" --headless
 short="--headless --frames 1 --entities 1"
 # shellcheck disable=SC2086 # words
 refused 1 "$stage/nowhere/picture.bmp: " $short --picture "$stage/nowhere/picture.bmp"
+# A plugin that is not there, is none, or cannot be unloaded.
+mkdir "$stage/beside"
+cp "$program" "$stage/beside"
+ln -s "$(realpath "${program%/*}")/ai1.so" "$stage/beside"
+program=$stage/beside/engine
+change="--headless --frames 2 --entities 450 --replace 1"
+# shellcheck disable=SC2086
+refused 1 "$stage/beside/ai2.so: " $change
+plugin() { # what is in it, options
+    # shellcheck disable=SC2086
+    "${CXX:-g++}" -std=c++17 -shared -fPIC -fvisibility=hidden -DAI_VERSION=2 $(pkg-config --cflags axo) \
+        "$1" "${@:2}" -o "$stage/beside/ai2.so" || failed "a plugin does not compile"
+}
+echo 'int nothing;' >"$stage/none.cpp"
+plugin "$stage/none.cpp"
+# shellcheck disable=SC2086
+refused 1 "$stage/beside/ai2.so: no plugin of this engine" $change
+plugin "${source%/*}/ai.cpp" -Wl,-z,nodelete
+for mode in plain main workers lent; do
+    # shellcheck disable=SC2086
+    refused 1 "$stage/beside/ai2.so: it is still there" $change --mode $mode
+done
 SDL_VIDEODRIVER=nothing refused 1 "SDL_Init: " --frames 1
 code=0
 # shellcheck disable=SC2086

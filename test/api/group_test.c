@@ -404,7 +404,7 @@ static void bad_input_changes_nothing(void **state)
     assert_int_equal(axo_group_tell(NULL, w.group, 1), AXO_ECONTEXT);
     assert_int_equal(axo_group_wait(NULL, 0, AXO_GROUP_SLEEP), AXO_EINVAL);
     assert_int_equal(axo_group_wait(w.group, -2, AXO_GROUP_SLEEP), AXO_EINVAL);
-    assert_int_equal(axo_group_wait(w.group, 0, (axo_group_how)2), AXO_EINVAL);
+    assert_int_equal(axo_group_wait(w.group, 0, (axo_group_how)3), AXO_EINVAL);
     assert_int_equal(axo_group_count(w.group), 0);
     group_close(&w);
 }

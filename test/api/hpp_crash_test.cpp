@@ -115,7 +115,14 @@ void failures()
     options.contain = 1;
     options.user_strategy = &guard.raw();
     axo::system system{nullptr};
-    CHECK(axo::system::start(&options, &system) == AXO_OK);
+    const axo_status status = axo::system::start(&options, &system);
+#if !defined(__x86_64__)
+    if (status == AXO_ENOTSUP) {
+        std::puts("left out: crashes are not contained here");
+        return;
+    }
+#endif
+    CHECK(status == AXO_OK);
     axo::ref<crasher> it;
     CHECK(system.spawn(it, "it") == AXO_OK);
     for (unsigned i = 1; i <= 3; i++) {

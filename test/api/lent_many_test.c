@@ -108,6 +108,36 @@ static void a_group_is_helped(void **state)
     lent_end(&w);
 }
 
+/* The host's actors, and nobody who might block in a slot. */
+static void a_group_is_helped_by_the_host_alone(void **state)
+{
+    static const axo_dispatcher others[] = {AXO_DISPATCH_DEFAULT, AXO_DISPATCH_BLOCKING,
+                                            AXO_DISPATCH_PINNED};
+    lent_world w;
+    axo_group *group;
+    (void)state;
+    lent_begin(&w, 2);
+    axo_ref h = lent_spawn(&w, &member_class, AXO_DISPATCH_HOST);
+    lent_run(&w, 0); /* its parent's part of its birth */
+    assert_int_equal(axo_group_make(w.system, &group), AXO_OK);
+    assert_int_equal(axo_group_send(group, h, NOTE, NULL, 0), AXO_OK);
+    assert_int_equal(axo_group_wait(group, LONG, AXO_GROUP_HOST), AXO_OK);
+    assert_int_equal(w.notes, 1);
+    for (uint32_t i = 0; i < 3; i++) {
+        axo_ref other = lent_spawn(&w, &member_class, others[i]);
+        assert_int_equal(axo_group_send(group, other, NOTE, NULL, 0), AXO_OK);
+        assert_int_equal(axo_group_send(group, h, NOTE, NULL, 0), AXO_OK);
+        assert_int_equal(axo_group_wait(group, 5000000, AXO_GROUP_HOST), AXO_ETIMEDOUT);
+        assert_int_equal(w.notes, 2 * i + 2);
+        assert_int_equal(axo_group_count(group), 1);
+        lent_run(&w, 0);
+        assert_int_equal(axo_group_wait(group, 0, AXO_GROUP_HOST), AXO_OK);
+        assert_int_equal(w.notes, 2 * i + 3);
+    }
+    assert_int_equal(axo_group_free(group), AXO_OK);
+    lent_end(&w);
+}
+
 /* A function in axo_block waits for a group whose actors only its own thread can run. */
 static void helper_wait(void *arg)
 {
@@ -244,6 +274,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(slots_steal),
     cmocka_unit_test(asks_from_outside),
     cmocka_unit_test(a_group_is_helped),
+    cmocka_unit_test(a_group_is_helped_by_the_host_alone),
     cmocka_unit_test(a_group_is_helped_in_axo_block),
     cmocka_unit_test(a_system_that_nobody_ever_visits),
     cmocka_unit_test(a_shutdown_waits_for_visits),

@@ -99,8 +99,8 @@ class run {
     {
         run *me = static_cast<run *>(user);
         axo_status status = axo_group_make(system, &me->group_);
-        me->scene_ = std::make_unique<engine::scene>(
-            engine::scene{me->world_, me->group_, std::vector<axo_ref>(entities)});
+        me->scene_ = std::make_unique<engine::scene>(engine::scene{
+            me->world_, me->group_, &engine::entity_ai, std::vector<axo_ref>(entities)});
         for (std::uint32_t first = 0; first < entities; first += engine::flock) {
             axo_ref ref{};
             if (status != AXO_OK)
@@ -171,7 +171,8 @@ std::uint64_t plain(std::uint64_t seed)
     for (std::uint32_t frame = 0; frame < frames; frame++) {
         for (std::uint32_t id = 0; id < entities; id++) {
             try {
-                const std::uint32_t met = what.think(id, plans[id], thought_of(frame));
+                const std::uint32_t met =
+                    what.think(id, plans[id], thought_of(frame), engine::entity::fails_once_in);
                 if (met != engine::nobody)
                     what.bumped(met);
             } catch (const engine::lost &) {

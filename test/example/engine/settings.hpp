@@ -23,6 +23,9 @@ inline constexpr char usage[] =
     "  --entities N    1 to 1000000; 10000\n"
     "  --frames N      so many, and no more; else until the window is closed\n"
     "  --seed N        of all chance; 1\n"
+    "  --replace N     every N frames the entities' code is replaced, and the old unloaded:\n"
+    "                  now by ai2.so, now by ai1.so, which lie beside this program\n"
+    "  --save N        every N frames the world is saved, and goes on in a new system\n"
     "  --headless      no window and no waiting for the next frame; needs --frames\n"
     "  --click F,X,Y   in frame F the mouse is pressed there, and held\n"
     "  --assets DIR    where the sprites are; test/example/engine\n"
@@ -37,6 +40,8 @@ struct settings {
     std::uint32_t entities = 10000;
     std::uint32_t frames = 0; /* 0: until the window is closed */
     std::uint64_t seed = 1;
+    std::uint32_t replace = 0; /* 0: never; and so is */
+    std::uint32_t save = 0;
     bool headless = false;
     std::uint32_t click_frame = nobody;
     pointer click{};
@@ -92,6 +97,10 @@ inline settings settings_of(int argc, char **argv)
             out.entities = number(option, value, 1U, 1000000U);
         else if (option == "--frames")
             out.frames = number(option, value, 1U, 1000000000U);
+        else if (option == "--replace")
+            out.replace = number(option, value, 1U, 1000000000U);
+        else if (option == "--save")
+            out.save = number(option, value, 1U, 1000000000U);
         else if (option == "--seed")
             out.seed = number(option, value, std::uint64_t{0}, UINT64_MAX);
         else if (option == "--click")

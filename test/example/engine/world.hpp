@@ -25,7 +25,6 @@ inline constexpr std::int32_t pixel = 256;  /* of the units of places and speeds
 inline constexpr std::uint32_t flock = 100; /* entities, the first of which leads the others */
 inline constexpr std::uint32_t kinds = 4;
 inline constexpr std::uint32_t nobody = UINT32_MAX;
-inline constexpr std::uint64_t fails_once_in = 2000; /* thoughts */
 
 struct body {
     std::int32_t x;
@@ -103,9 +102,10 @@ class world {
     void born(std::uint32_t id) { minds_[id].instances++; }
     void bumped(std::uint32_t id) { minds_[id].bumps++; }
 
-    /* Says whom it bumps into, or `nobody`. Throws `lost` where it fails: its plan may be another
-     * one by then, and what it keeps is as it was, but for the count. */
-    std::uint32_t think(std::uint32_t id, plan &plan, const thought &what)
+    /* Says whom it bumps into, or `nobody`. Throws `lost` where it fails, once in so many thoughts:
+     * its plan may be another one by then, and what it keeps is as it was, but for the count. */
+    std::uint32_t think(std::uint32_t id, plan &plan, const thought &what,
+                        std::uint64_t fails_once_in)
     {
         const std::uint64_t luck = chance(seed_, id, what.frame);
         mind &own = minds_[id];
@@ -151,6 +151,17 @@ class world {
     /* ---- of all: between two phases ---- */
 
     void flip() { now_.swap(after_); }
+    /* What a file has of the world; where nobody is next is made anew in each frame. */
+    template <class File> void save(File &to) const
+    {
+        to.put(now_);
+        to.put(minds_);
+    }
+    template <class File> void load(File &from)
+    {
+        from.take(now_);
+        from.take(minds_);
+    }
     std::uint64_t failed() const { return sum(&mind::failed); }
     std::uint64_t instances() const { return sum(&mind::instances); }
 

@@ -142,6 +142,23 @@ static void an_end_with_a_long_box(void **state)
     portion_end_with(&fifo);
 }
 
+/* The same in frames whose time is over at once: one portion each, though all could go on. */
+static void a_frame_has_one_portion(void **state)
+{
+    uint64_t frames = 0;
+    portion_open(NULL);
+    portion_send(w.one, STOP, 1);
+    portion_send(w.one, GO, MANY);
+    for (; w.dead < MANY; frames++) {
+        assert_true(frames < 200000);
+        w.dead_before = w.dead;
+        assert_int_equal(axo_run_host(w.system, 1, NULL), AXO_OK);
+        assert_true(w.dead - w.dead_before <= AXO__PORTION);
+    }
+    assert_true(frames >= MANY / AXO__PORTION);
+    portion_close();
+}
+
 enum { CROWD = 10 * AXO__PORTION };
 
 static void portion_open_watched(void)
@@ -224,6 +241,7 @@ static void a_long_system_lane_of_one_that_is_suspended(void **state)
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(an_end_with_a_long_mailbox),
     cmocka_unit_test(an_end_with_a_long_box),
+    cmocka_unit_test(a_frame_has_one_portion),
     cmocka_unit_test(an_end_that_many_watch),
     cmocka_unit_test(an_end_by_a_failure_that_many_watch),
     cmocka_unit_test(an_end_by_a_failure_with_a_long_mailbox),
