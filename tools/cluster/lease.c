@@ -37,14 +37,14 @@ static void lease_ask(cluster_lease *lease, int64_t now, bool reads)
         lease->store->put(lease->user, lease->ask, key, lease->revision, &lease->me);
 }
 
-/* I2: what is on its way is of a term that is not held again. */
+/* I2: what is on its way is of a term that is not held again. I5: the next one waits. */
 static void lease_lose(cluster_lease *lease, int64_t now)
 {
     lease->held = false;
     lease->me.term++;
     lease->lost++;
     lease->ask = 0;
-    lease->next_at = now;
+    lease->next_at = lease->until > now ? lease->until : now;
 }
 
 void cluster_lease_step(cluster_lease *lease, int64_t now)
@@ -71,7 +71,8 @@ static void lease_read(cluster_lease *lease, int64_t now, const cluster_record *
     lease->revision = record->revision;
     if (lease->held && (record->revision == 0 || record->holder.term != lease->me.term))
         lease_lose(lease, now);
-    lease_ask(lease, now, false);
+    else
+        lease_ask(lease, now, false);
 }
 
 /* I1: it counts from the call, not from the answer. */

@@ -28,6 +28,8 @@
  *   I3  covers is false from `guard_ns` before the end on: what was begun while it was true is over
  *       in time if it takes no longer.
  *   I4  A lease is said to be gone only if its holder can have had it no longer by then.
+ *   I5  A term is not written to the store before the time of the one before is over: what was begun
+ *       in that may go on till then, and others take the higher term for its end.
  *
  * The clock       goes on while the machine sleeps (CLOCK_BOOTTIME), and is not set. The time that
  *                 a function is given is read after what it reports has come, and not later than
