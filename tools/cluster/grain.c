@@ -86,7 +86,8 @@ static void grain_drop(cluster_grains *all, cluster_grain *grain)
 
 /* ---- to other nodes ---- */
 
-static void grains_forward(cluster_grains *all, const cluster_parcel *parcel, uint64_t to, bool back)
+static void grains_forward(cluster_grains *all, const cluster_parcel *parcel, uint64_t to,
+                           bool back)
 {
     all->forwarded++;
     all->ops->forward(all->user, to, parcel, back);

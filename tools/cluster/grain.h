@@ -1,10 +1,11 @@
 /* grain.h - actors that are there by name, one life of a name at a time in the whole cluster: a
  * state machine without sockets, threads and clock.
  *
- * Whoever has one brings messages and the store's answers in, carries out what it asks for, calls it
- * by one thread at a time and tells it the time (lease.h says which clock, and when it is read). A
- * message goes to the node that the hash gives (rendezvous.h). That one claims the name in the store
- * (store.h) under its own lease (lease.h), begins a life and hands it one message after the other.
+ * Whoever has one brings messages and the store's answers in, carries out what it asks for, calls
+ * it by one thread at a time and tells it the time (lease.h says which clock, and when it is read).
+ * A message goes to the node that the hash gives (rendezvous.h). That one claims the name in the
+ * store (store.h) under its own lease (lease.h), begins a life and hands it one message after the
+ * other.
  *
  *                .-------------------------------- messages, or a move ----------------------.
  *                v                                                                            |
@@ -31,11 +32,12 @@
  *       `take` gives nothing unless the lease covers a handler, a claim is taken over only behind
  *       its holder's lease, and is released only behind its life.
  *   I2  The fencing numbers of the lives of a name rise.
- *   I3  A message that was accepted is taken once, or sent on once, or told as dead once, or waits:
+ *   I3  A message that was accepted is taken once, or sent on once, or told as dead once, or waits;
  *       accepted = taken + forwarded + dead + waiting.
  *   I4  A message that was refused has changed nothing.
- *   I5  A message is sent on `hops_max` times at most, then goes back to the node where it was sent,
- *       which tries again `tries_max` times; it waits for a life for `give_up_ns` at most at a node.
+ *   I5  A message is sent on `hops_max` times at most, then goes back to the node where it was
+ *       sent, which tries again `tries_max` times. For a life it waits for `give_up_ns` at most at
+ *       each node.
  *   I6  A life that was begun is ended: `end` is asked once, unless it ended by itself.
  *   I7  An answer changes something only if it answers the last call of the record's present state.
  *   I8  At most `grains_max` records and `messages_max` messages are kept.
@@ -75,7 +77,7 @@ typedef struct cluster_parcel {
     uint64_t origin;       /* the node where it was sent; set by cluster_grains_send, as below */
     uint32_t hops;
     uint32_t tries;
-    cluster_holder holder; /* whose claim was seen, by the node that sends it on; zeroes: nobody's */
+    cluster_holder holder; /* whose claim the node that sends it on has seen; zeroes: nobody's */
     uint32_t size;         /* of the body */
     const void *body;      /* lives during the call */
 } cluster_parcel;

@@ -5,8 +5,8 @@
  * time is over; what the node has claimed is its own as long as it has the lease.
  *
  *   CLOSED -> HELD    [cluster_lease_answer]  a put of this term has been carried out
- *   HELD -> CLOSED    [lease_lose]            its time is over but for a handler's, or the record is
- *                                             not what was put there: the next term begins
+ *   HELD -> CLOSED    [lease_lose]            its time is over but for a handler's, or the record
+ *                                             is not what was put there: the next term begins
  *
  * Who has the lease is told by no clock but those of the nodes, which run on their own and are not
  * the same; they only have to run at nearly the same rate:
@@ -28,8 +28,8 @@
  *   I3  covers is false from `guard_ns` before the end on: what was begun while it was true is over
  *       in time if it takes no longer.
  *   I4  A lease is said to be gone only if its holder can have had it no longer by then.
- *   I5  A term is not written to the store before the time of the one before is over: what was begun
- *       in that may go on till then, and others take the higher term for its end.
+ *   I5  A term is not written to the store before the time of the one before is over: what was
+ *       begun in that may go on till then, and others take the higher term for its end.
  *
  * The clock       goes on while the machine sleeps (CLOCK_BOOTTIME), and is not set. The time that
  *                 a function is given is read after what it reports has come, and not later than

@@ -1,7 +1,7 @@
 /* records.h - the records of a node's grains: by name, and by what is due first.
  *
- * The table has as many chains as there may be records, the heap as many places: both are there from
- * the beginning, so nothing but a record itself is allocated later.
+ * The table has as many chains as there may be records, the heap as many places: both are there
+ * from the beginning, so nothing but a record itself, and a message, is allocated later.
  */
 #ifndef CLUSTER_RECORDS_H
 #define CLUSTER_RECORDS_H

@@ -13,8 +13,9 @@
  * Measured   10^5 keys: each share within 1.0 % of the mean up to 6 nodes, within 2.1 % up to 16;
  *            of 5 nodes one goes, and its 20 % of the keys move to the other four alike, no other
  *            (test/unit/cluster/rendezvous_test.c).
- * Rejected   A ring with virtual nodes: shares as even as these take some 1000 points a node, which
- *            have to be sorted anew with each change; its look-up is faster from about 64 nodes on.
+ * Rejected   A ring with virtual nodes: its shares are off by about a root of the points of a node,
+ *            so 1 % takes 10^4 of each, in order anew with each change. Its look-up grows with the
+ *            logarithm of all, this one with the nodes, of which there are at most 64.
  */
 #ifndef CLUSTER_RENDEZVOUS_H
 #define CLUSTER_RENDEZVOUS_H
