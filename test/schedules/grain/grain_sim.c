@@ -19,8 +19,13 @@ static void sim_cut(world *w, uint32_t a, uint32_t b)
 {
     if (chance_of(w, 40))
         w->cut[a][b] = !w->cut[a][b]; /* one way */
-    if (chance_of(w, 15))
-        w->cut_store[a] = !w->cut_store[a];
+    if (!chance_of(w, 15))
+        return;
+    w->cut_store[a] = !w->cut_store[a];
+    for (uint32_t i = 0; i < w->nodes_count && chance_of(w, 800); i++) {
+        if (w->cut_store[a] && i != a && node_runs(&w->nodes[i]))
+            node_looks(&w->nodes[i], a, true); /* it is not heard of */
+    }
 }
 
 static void sim_of_node(world *w, node *n)
@@ -58,7 +63,7 @@ static void sim_trouble(world *w)
     for (uint32_t i = chance_below(w, 4); i > 0; i--) {
         node *from = &w->nodes[chance_below(w, w->nodes_count)];
         if (node_runs(from) && !from->leaving)
-            (void)node_send(from, chance_below(w, KEYS));
+            (void)node_send(from, chance_of(w, w->hot) ? 0 : chance_below(w, KEYS));
     }
 }
 
@@ -167,9 +172,11 @@ static void sim_draw(world *w)
     w->repeat = chance_below(w, 2) * chance_below(w, 200);
     w->fail = chance_below(w, 2) * chance_below(w, 100);
     w->refuse = chance_below(w, 3) * chance_below(w, 30);
+    w->hot = chance_below(w, 3) * 300;
     w->expires = chance_below(w, 4) == 0;
     w->settings = (cluster_grain_settings){
-        .lease = {.lease_ns = LEASE_NS, .renew_ns = 300 * SIM_MS, .guard_ns = GUARD_NS,
+        .lease = {.lease_ns = LEASE_NS, .renew_ns = 300 * SIM_MS,
+                  .guard_ns = (10 + chance_below(w, 90)) * SIM_MS,
                   .answer_ns = (40 + chance_below(w, 200)) * SIM_MS,
                   .pause_ns = (5 + chance_below(w, 60)) * SIM_MS, .drift_ppm = DRIFT_PPM},
         .idle_ns = (20 + chance_below(w, 1000)) * SIM_MS, .give_up_ns = 4000 * SIM_MS,

@@ -38,9 +38,8 @@
 #define MESSAGES   8192 /* of a seed */
 #define FLYING     2048
 #define SIM_MS     INT64_C(1000000)
-#define DRIFT_PPM  50000
+#define DRIFT_PPM  80000
 #define LEASE_NS   (1000 * SIM_MS)
-#define GUARD_NS   (100 * SIM_MS)
 
 /* What a seed has met; with many seeds each has to have been met. */
 #define PROBE_LIST(X)                                                                              \
@@ -127,6 +126,7 @@ struct world {
     bool ends;            /* what is dropped now is no report */
     bool violated;
     bool expires;         /* the store forgets leases that are not renewed */
+    uint32_t hot;         /* so many of 1000 messages are to one key */
     uint32_t loss, late, repeat, fail, refuse; /* in 1000 */
     uint32_t nodes_count;
     cluster_grain_settings settings;

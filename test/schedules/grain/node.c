@@ -70,7 +70,9 @@ static life *node_life(node *n, const cluster_grain *grain)
 static void life_busy(node *n, life *it)
 {
     world *w = n->w;
-    int64_t most = chance_of(w, 500) ? GUARD_NS * 2 / 5 : 4 * SIM_MS;
+    int64_t most = w->settings.lease.guard_ns * 2 / 5;
+    if (!chance_of(w, 500))
+        most = most < 4 * SIM_MS ? most : 4 * SIM_MS;
     it->busy_until = node_true(n, node_clock(n) + chance_ns(w, most));
 }
 
@@ -243,6 +245,8 @@ void node_wake(node *n)
     n->stopped_until = 0;
     for (uint32_t key = 0; key < KEYS && chance_below(w, 4) != 0; key++) {
         life *it = &n->lives[key];
+        if (it->handles)
+            life_run(n, key);
         if (!it->there || it->handles || it->ending || !it->ready)
             continue;
         w->met[life_take(n, key) ? PROBE_woke_and_took : PROBE_woke_and_took_nothing]++;
