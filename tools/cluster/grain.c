@@ -455,9 +455,11 @@ void cluster_grains_answer(cluster_grains *all, int64_t now, uint64_t ask, clust
 
 /* ---- messages ---- */
 
-static bool grains_is_name(const cluster_name *name)
+static axo_status grains_is_fit(const cluster_grains *all, const cluster_parcel *parcel)
 {
-    return name->size > 0 && name->size <= CLUSTER_KEY_MAX;
+    if (parcel->name.size == 0 || parcel->name.size > CLUSTER_KEY_MAX)
+        return AXO_EINVAL;
+    return parcel->size <= all->settings.body_max ? AXO_OK : AXO_ETOOBIG;
 }
 
 /* Keeps a message with the record of its name, which may be made for it. I4. */
@@ -523,8 +525,8 @@ static axo_status grains_accept(cluster_grains *all, int64_t now, cluster_parcel
 
 axo_status cluster_grains_send(cluster_grains *all, int64_t now, const cluster_parcel *parcel)
 {
-    axo_status status = AXO_EINVAL;
-    if (grains_is_name(&parcel->name)) {
+    axo_status status = grains_is_fit(all, parcel);
+    if (status == AXO_OK) {
         cluster_parcel mine = {.name = parcel->name, .origin = all->node, .size = parcel->size,
                                .body = parcel->body};
         status = grains_accept(all, now, &mine, false);
@@ -538,8 +540,10 @@ void cluster_grains_arrive(cluster_grains *all, int64_t now, const cluster_parce
                            bool back)
 {
     cluster_parcel it = *parcel;
-    axo_status status = AXO_EINVAL;
-    if (grains_is_name(&it.name) && it.origin != 0 && (!back || it.origin == all->node)) {
+    axo_status status = grains_is_fit(all, &it);
+    if (it.origin == 0 || (back && it.origin != all->node))
+        status = AXO_EINVAL;
+    if (status == AXO_OK) {
         bool tried = back && it.tries >= all->settings.tries_max;
         it.tries += back;
         it.hops = back ? 0 : it.hops;

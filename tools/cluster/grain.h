@@ -40,7 +40,7 @@
  *       each node.
  *   I6  A life that was begun is ended: `end` is asked once, unless it ended by itself.
  *   I7  An answer changes something only if it answers the last call of the record's present state.
- *   I8  At most `grains_max` records and `messages_max` messages are kept.
+ *   I8  At most `grains_max` records and `messages_max` messages of `body_max` bytes are kept.
  *
  * Promised    At most once. In order between one sender and one name while the route stays; a
  *             message that comes back, or moves, may be overtaken.
@@ -108,8 +108,8 @@ typedef struct cluster_grain_ops {
     /* Behind the handler that runs, if one does, the life is to end, within `guard_ns` from now;
      * then cluster_grain_ended. */
     void (*end)(void *user, cluster_grain *grain);
-    /* The message will not be handled: AXO_ETIMEDOUT, AXO_EFULL, AXO_ENOMEM, AXO_EINVAL, AXO_EGONE
-     * (too many tries, or no way back), AXO_ESTOPPING. */
+    /* The message will not be handled: AXO_ETIMEDOUT; AXO_EGONE, too many tries, or no way back;
+     * AXO_ESTOPPING; one that has come also for what cluster_grains_send returns. */
     void (*dead)(void *user, const cluster_parcel *parcel, axo_status why);
     void *(*alloc)(void *user, size_t size); /* NULL: no memory */
     void (*free)(void *user, void *block, size_t size);
@@ -122,6 +122,7 @@ typedef struct cluster_grain_settings {
     uint32_t grains_max;
     uint32_t messages_max;
     uint32_t waiting_max; /* messages of one name */
+    uint32_t body_max;    /* bytes of a message */
     uint32_t hops_max;
     uint32_t tries_max;
 } cluster_grain_settings;
@@ -158,7 +159,8 @@ axo_status cluster_grains_up(cluster_grains *all, int64_t now, uint64_t node, ui
 void cluster_grains_down(cluster_grains *all, int64_t now, uint64_t node);
 
 /* Accepts a message of this node, of which only name, size and body are read.
- *   returns   AXO_OK, AXO_EINVAL: the name; AXO_EFULL, AXO_ELIMIT: of one name, of all; AXO_ENOMEM
+ *   returns   AXO_OK; AXO_EINVAL: the name; AXO_ETOOBIG: the body; AXO_EFULL, AXO_ELIMIT: there
+ *             are waiting_max of the name, messages_max or grains_max; AXO_ENOMEM
  *   after     on failure nothing has changed */
 axo_status cluster_grains_send(cluster_grains *all, int64_t now, const cluster_parcel *parcel);
 

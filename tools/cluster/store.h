@@ -10,6 +10,9 @@
  *   S3  No record goes by itself: a bucket has no limit of age. One of leases alone may have one,
  *       of twice their time or more.
  *
+ * In a bucket of JetStream a put is its create or update; a remove with a revision is a message
+ * with the headers KV-Operation: DEL and Nats-Expected-Last-Subject-Sequence.
+ *
  * Calls may be lost, carried out late, or carried out twice; answers may be lost, be late, come
  * twice and out of order. Nothing is asked of the store's clock.
  */

@@ -8,6 +8,8 @@ static flying *air_fly(world *w, const flying *it, int64_t late_most)
     flying *at = &w->air[w->air_count++];
     *at = *it;
     at->due = w->now + chance_ns(w, 4 * SIM_MS);
+    if (it->kind == ANSWER && it->node == w->slow && !w->calm)
+        at->due += chance_ns(w, 200 * SIM_MS);
     if (chance_of(w, w->late)) {
         at->due += chance_ns(w, chance_of(w, 500) ? late_most : 300 * SIM_MS);
         w->met[PROBE_carried_out_late] += it->kind <= REMOVE;

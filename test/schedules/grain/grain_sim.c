@@ -173,15 +173,17 @@ static void sim_draw(world *w)
     w->fail = chance_below(w, 2) * chance_below(w, 100);
     w->refuse = chance_below(w, 3) * chance_below(w, 30);
     w->hot = chance_below(w, 3) * 300;
+    w->slow = chance_below(w, 2 * NODES_MAX);
     w->expires = chance_below(w, 4) == 0;
     w->settings = (cluster_grain_settings){
         .lease = {.lease_ns = LEASE_NS, .renew_ns = 300 * SIM_MS,
-                  .guard_ns = (10 + chance_below(w, 90)) * SIM_MS,
+                  .guard_ns = (chance_of(w, 500) ? 10 : 100 + chance_below(w, 100)) * SIM_MS,
                   .answer_ns = (40 + chance_below(w, 200)) * SIM_MS,
                   .pause_ns = (5 + chance_below(w, 60)) * SIM_MS, .drift_ppm = DRIFT_PPM},
         .idle_ns = (20 + chance_below(w, 1000)) * SIM_MS, .give_up_ns = 4000 * SIM_MS,
         .grains_max = chance_below(w, 4) == 0 ? 3 : 2 * KEYS,
         .messages_max = 8 + chance_below(w, 40), .waiting_max = 3 + chance_below(w, 8),
+        .body_max = sizeof(uint32_t),
         .hops_max = 1 + chance_below(w, 4), .tries_max = chance_below(w, 4)};
 }
 

@@ -126,6 +126,7 @@ struct world {
     bool ends;            /* what is dropped now is no report */
     bool violated;
     bool expires;         /* the store forgets leases that are not renewed */
+    uint32_t slow;        /* a node that has its answers late, if there is one of that number */
     uint32_t hot;         /* so many of 1000 messages are to one key */
     uint32_t loss, late, repeat, fail, refuse; /* in 1000 */
     uint32_t nodes_count;

@@ -122,7 +122,7 @@ static const cluster_grain_settings bench_settings = {
     .lease = {.lease_ns = 1000 * MS, .renew_ns = 300 * MS, .guard_ns = 100 * MS,
               .answer_ns = 200 * MS, .pause_ns = 50 * MS, .drift_ppm = 1000},
     .idle_ns = 400 * MS, .give_up_ns = 700 * MS, .grains_max = 3, .messages_max = 5,
-    .waiting_max = 3, .hops_max = 2, .tries_max = 1};
+    .waiting_max = 3, .body_max = 8, .hops_max = 2, .tries_max = 1};
 
 /* ---- what tests say ---- */
 
@@ -497,6 +497,9 @@ static void refused(void **unused)
     assert_int_equal(cluster_grains_send(&b.all, 0, &parcel), AXO_EINVAL);
     parcel.name.size = CLUSTER_KEY_MAX + 1;
     assert_int_equal(cluster_grains_send(&b.all, 0, &parcel), AXO_EINVAL);
+    parcel = bench_parcel('k');
+    parcel.size = 9;
+    assert_int_equal(cluster_grains_send(&b.all, 0, &parcel), AXO_ETOOBIG);
     for (uint32_t i = 0; i < 2; i++) {
         b.refuses = i;
         assert_int_equal(bench_send(&b, 0, 'k'), AXO_ENOMEM);
@@ -510,7 +513,7 @@ static void refused(void **unused)
     assert_int_equal(bench_send(&b, 0, 'l'), AXO_OK);
     assert_int_equal(bench_send(&b, 0, 'm'), AXO_OK);
     assert_int_equal(bench_send(&b, 0, 'l'), AXO_ELIMIT); /* messages */
-    assert_true(b.all.accepted == 5 && b.all.refused == 6);
+    assert_true(b.all.accepted == 5 && b.all.refused == 7);
     parcel = bench_parcel('l');
     parcel.origin = him;
     cluster_grains_arrive(&b.all, 0, &parcel, false);
