@@ -417,8 +417,8 @@ static void grain_answered(cluster_grains *all, int64_t now, cluster_grain *grai
         break;
     case CLUSTER_WAITING:
     case CLUSTER_LIVE:
-    case CLUSTER_ENDING:
-        assert(!"a call in a state that has none");
+    case CLUSTER_ENDING: /* these have no call */
+        assert(false);
     }
 }
 
