@@ -21,7 +21,8 @@
  *   FENCING    it is not renewed: it is removed, so that it never can be
  *   CLAIMING   by the revision that was read: of all that read it one can
  *   LIVE       with a fencing number, the revision of its claim: each life of a name has a higher
- *              one than all lives before it, and what it writes to can refuse lower ones
+ *              one than all lives before it. What it writes to can refuse a number below one that
+ *              it has seen, if each life writes there as it begins
  *   ENDING     it has been idle, its node owns the name no more, or has lost the lease
  *   RELEASING  the claim is removed, unless the lease is lost, by which it is nobody's
  *
@@ -101,7 +102,7 @@ typedef struct cluster_grain_ops {
     cluster_store store;
     /* To another node; it may be lost. `back`: it goes to where it was sent. */
     void (*forward)(void *user, uint64_t node, const cluster_parcel *parcel, bool back);
-    /* A life begins. false: it cannot; nothing has begun. */
+    /* A life begins, within `guard_ns` from now. false: it cannot; nothing has begun. */
     bool (*begin)(void *user, cluster_grain *grain);
     /* There are messages to take. */
     void (*ready)(void *user, cluster_grain *grain);

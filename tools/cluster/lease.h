@@ -35,8 +35,9 @@
  *                 a function is given is read after what it reports has come, and not later than
  *                 what it does: a process may be stopped anywhere, and goes on with this call.
  * Not guaranteed  A process that is stopped within a handler, or between the question and its first
- *                 instruction, finishes it when it goes on. A virtual machine whose clock stood
- *                 still does not know that time has passed. For both there is the fencing number.
+ *                 instruction, finishes it when it goes on (and so with the begin of a life). A
+ *                 virtual machine whose clock stood still does not know that time has passed. A
+ *                 handler may take longer than it may. For these there is the fencing number.
  */
 #ifndef CLUSTER_LEASE_H
 #define CLUSTER_LEASE_H
