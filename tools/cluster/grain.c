@@ -8,7 +8,7 @@
 
 static void grain_route(cluster_grains *all, int64_t now, cluster_grain *grain);
 
-const cluster_name *cluster_grain_name(const cluster_grain *grain)
+const cluster_grain_name *cluster_grain_named(const cluster_grain *grain)
 {
     return &grain->name;
 }
@@ -33,7 +33,7 @@ static uint64_t grains_owner(const cluster_grains *all, uint64_t hash)
 /* A state in which a message waits for a life no longer than it has to. */
 static bool grain_seeks(const cluster_grain *grain)
 {
-    return grain->state <= CLUSTER_CLAIMING;
+    return grain->state <= CLUSTER_GRAIN_CLAIMING;
 }
 
 /* I5. The first has come first. */
@@ -49,11 +49,11 @@ static int64_t grain_gives_up_at(const cluster_grains *all, const cluster_grain 
 
 static int64_t grain_due(const cluster_grains *all, const cluster_grain *grain)
 {
-    if (grain->state == CLUSTER_LIVE)
+    if (grain->state == CLUSTER_GRAIN_LIVE)
         return grain->handled == NULL && grain->count == 0
                    ? grain->idle_since + all->settings.idle_ns
                    : INT64_MAX;
-    if (grain->state == CLUSTER_ENDING)
+    if (grain->state == CLUSTER_GRAIN_ENDING)
         return INT64_MAX;
     int64_t due = grain->ask != 0 ? grain->asked_at + all->settings.lease.answer_ns
                                   : grain->retry_at;
@@ -66,7 +66,7 @@ static int64_t grain_due(const cluster_grains *all, const cluster_grain *grain)
 static void grain_arm(cluster_grains *all, cluster_grain *grain)
 {
     int64_t due = grain_due(all, grain);
-    if (due != grain->due && (grain->state != CLUSTER_LIVE || due < grain->due))
+    if (due != grain->due && (grain->state != CLUSTER_GRAIN_LIVE || due < grain->due))
         cluster_records_arm(all, grain, due);
 }
 
@@ -96,11 +96,11 @@ static void grains_forward(cluster_grains *all, const cluster_parcel *parcel, ui
 /* I5: on to another node; back, if it was sent on too often; dead, if it has come back too often.
  * false: it stays here, and is tried again later. */
 static bool grains_pass_on(cluster_grains *all, cluster_parcel *parcel, uint64_t to,
-                           const cluster_holder *holder)
+                           const cluster_lease_holder *holder)
 {
     if (parcel->hops < all->settings.hops_max) {
         parcel->hops++;
-        parcel->holder = holder != NULL ? *holder : (cluster_holder){0};
+        parcel->holder = holder != NULL ? *holder : (cluster_lease_holder){0};
         grains_forward(all, parcel, to, false);
         return true;
     }
@@ -122,7 +122,7 @@ static bool grains_pass_on(cluster_grains *all, cluster_parcel *parcel, uint64_t
 
 static void grain_wait(cluster_grains *all, int64_t now, cluster_grain *grain)
 {
-    grain->state = CLUSTER_WAITING;
+    grain->state = CLUSTER_GRAIN_WAITING;
     grain->ask = 0;
     grain->retry_at = now + all->settings.lease.pause_ns;
     grain_arm(all, grain);
@@ -130,7 +130,7 @@ static void grain_wait(cluster_grains *all, int64_t now, cluster_grain *grain)
 
 /* All that waits goes to the owner, or to who holds the claim; what stays is tried later. */
 static void grain_pass_on(cluster_grains *all, int64_t now, cluster_grain *grain, uint64_t to,
-                          const cluster_holder *holder)
+                          const cluster_lease_holder *holder)
 {
     for (uint32_t left = grain->count; left > 0; left--) {
         cluster_box *box = cluster_records_pop(all, grain);
@@ -151,7 +151,7 @@ static uint64_t grain_ask(cluster_grains *all, int64_t now, cluster_grain *grain
                           cluster_grain_state state)
 {
     grain->state = state;
-    grain->ask = ++all->asks << CLUSTER_CHAIN_BITS | (grain->hash & all->mask);
+    grain->ask = ++all->asks << CLUSTER_RECORDS_BITS | (grain->hash & all->mask);
     grain->asked_at = now;
     grain_arm(all, grain);
     return grain->ask;
@@ -163,22 +163,22 @@ static void grain_read(cluster_grains *all, int64_t now, cluster_grain *grain)
         grain_wait(all, now, grain);
         return;
     }
-    uint64_t ask = grain_ask(all, now, grain, CLUSTER_READING);
-    all->ops->store.get(all->user, ask, (cluster_key){.name = &grain->name});
+    uint64_t ask = grain_ask(all, now, grain, CLUSTER_GRAIN_READING);
+    all->ops->store.get(all->user, ask, (cluster_store_key){.name = &grain->name});
 }
 
 static void grain_look(cluster_grains *all, int64_t now, cluster_grain *grain)
 {
-    uint64_t ask = grain_ask(all, now, grain, CLUSTER_LOOKING);
+    uint64_t ask = grain_ask(all, now, grain, CLUSTER_GRAIN_LOOKING);
     all->ops->store.get(all->user, ask,
-                        (cluster_key){.incarnation = grain->claim.holder.incarnation});
+                        (cluster_store_key){.incarnation = grain->claim.holder.incarnation});
 }
 
 static void grain_fence(cluster_grains *all, int64_t now, cluster_grain *grain)
 {
-    uint64_t ask = grain_ask(all, now, grain, CLUSTER_FENCING);
+    uint64_t ask = grain_ask(all, now, grain, CLUSTER_GRAIN_FENCING);
     all->ops->store.remove(all->user, ask,
-                           (cluster_key){.incarnation = grain->claim.holder.incarnation},
+                           (cluster_store_key){.incarnation = grain->claim.holder.incarnation},
                            grain->lease_revision);
 }
 
@@ -187,15 +187,15 @@ static void grain_fence(cluster_grains *all, int64_t now, cluster_grain *grain)
 static void grain_claim(cluster_grains *all, int64_t now, cluster_grain *grain)
 {
     grain->term = all->lease.me.term;
-    uint64_t ask = grain_ask(all, now, grain, CLUSTER_CLAIMING);
-    all->ops->store.put(all->user, ask, (cluster_key){.name = &grain->name},
+    uint64_t ask = grain_ask(all, now, grain, CLUSTER_GRAIN_CLAIMING);
+    all->ops->store.put(all->user, ask, (cluster_store_key){.name = &grain->name},
                         grain->claim.revision, &all->lease.me);
 }
 
 static void grain_release(cluster_grains *all, int64_t now, cluster_grain *grain)
 {
-    uint64_t ask = grain_ask(all, now, grain, CLUSTER_RELEASING);
-    all->ops->store.remove(all->user, ask, (cluster_key){.name = &grain->name}, grain->fence);
+    uint64_t ask = grain_ask(all, now, grain, CLUSTER_GRAIN_RELEASING);
+    all->ops->store.remove(all->user, ask, (cluster_store_key){.name = &grain->name}, grain->fence);
 }
 
 /* Where no life is and none is sought: what waits finds its way anew. */
@@ -217,14 +217,14 @@ static void grain_route(cluster_grains *all, int64_t now, cluster_grain *grain)
 
 static void grain_end(cluster_grains *all, cluster_grain *grain)
 {
-    grain->state = CLUSTER_ENDING;
+    grain->state = CLUSTER_GRAIN_ENDING;
     grain_arm(all, grain);
     all->ops->end(all->user, grain);
 }
 
 static void grain_begin(cluster_grains *all, int64_t now, cluster_grain *grain)
 {
-    grain->state = CLUSTER_LIVE;
+    grain->state = CLUSTER_GRAIN_LIVE;
     grain->ask = 0;
     grain->idle_since = now;
     if (!all->ops->begin(all->user, grain)) {
@@ -259,7 +259,7 @@ static void grain_released(cluster_grains *all, int64_t now, cluster_grain *grai
 bool cluster_grain_take(cluster_grains *all, int64_t now, cluster_grain *grain,
                         cluster_parcel *parcel)
 {
-    if (grain->state != CLUSTER_LIVE || grain->handled != NULL || grain->count == 0 ||
+    if (grain->state != CLUSTER_GRAIN_LIVE || grain->handled != NULL || grain->count == 0 ||
         !cluster_lease_covers(&all->lease, now)) /* I1 */
         return false;
     grain->handled = cluster_records_pop(all, grain);
@@ -288,20 +288,20 @@ static bool grain_holds(const cluster_grains *all, const cluster_grain *grain)
 static void grain_lost(cluster_grains *all, int64_t now, cluster_grain *grain)
 {
     switch (grain->state) {
-    case CLUSTER_READING:
-    case CLUSTER_LOOKING:
-    case CLUSTER_FENCING:
-    case CLUSTER_CLAIMING: /* I7: that claim, should it be carried out, is of the lost term */
+    case CLUSTER_GRAIN_READING:
+    case CLUSTER_GRAIN_LOOKING:
+    case CLUSTER_GRAIN_FENCING:
+    case CLUSTER_GRAIN_CLAIMING: /* I7: that claim, should it be carried out, is of the lost term */
         grain_wait(all, now, grain);
         break;
-    case CLUSTER_LIVE:
+    case CLUSTER_GRAIN_LIVE:
         grain_end(all, grain);
         break;
-    case CLUSTER_RELEASING:
+    case CLUSTER_GRAIN_RELEASING:
         grain_released(all, now, grain);
         break;
-    case CLUSTER_WAITING:
-    case CLUSTER_ENDING:
+    case CLUSTER_GRAIN_WAITING:
+    case CLUSTER_GRAIN_ENDING:
         break;
     }
 }
@@ -328,7 +328,7 @@ static void grains_look(cluster_grains *all, int64_t now)
 
 void cluster_grain_ended(cluster_grains *all, int64_t now, cluster_grain *grain)
 {
-    assert(grain->state == CLUSTER_LIVE || grain->state == CLUSTER_ENDING);
+    assert(grain->state == CLUSTER_GRAIN_LIVE || grain->state == CLUSTER_GRAIN_ENDING);
     all->lives--;
     if (grain->handled != NULL)
         cluster_box_free(all, grain->handled);
@@ -345,10 +345,10 @@ void cluster_grain_ended(cluster_grains *all, int64_t now, cluster_grain *grain)
 /* Whose claim it is decides. One of this node may be there though it has no life here: a call was
  * carried out late. If the name is another's by now, that one is told of it by its release. */
 static void grain_was_read(cluster_grains *all, int64_t now, cluster_grain *grain,
-                           const cluster_record *record)
+                           const cluster_store_record *record)
 {
     uint64_t owner = grains_owner(all, grain->hash);
-    const cluster_holder *me = &all->lease.me;
+    const cluster_lease_holder *me = &all->lease.me;
     bool mine = record->revision != 0 && record->holder.incarnation == me->incarnation;
     grain->claim = *record;
     if (owner != all->node && mine && record->holder.term == me->term) {
@@ -365,19 +365,19 @@ static void grain_was_read(cluster_grains *all, int64_t now, cluster_grain *grai
 }
 
 static void grain_looked(cluster_grains *all, int64_t now, cluster_grain *grain,
-                         const cluster_record *record)
+                         const cluster_store_record *record)
 {
-    const cluster_holder *holder = &grain->claim.holder;
-    const cluster_place *place;
+    const cluster_lease_holder *holder = &grain->claim.holder;
+    const cluster_rendezvous_place *place;
     switch (cluster_lease_judge(&all->lease, now, holder, record)) {
-    case CLUSTER_GONE:
+    case CLUSTER_LEASE_GONE:
         grain_claim(all, now, grain);
         break;
-    case CLUSTER_SILENT:
+    case CLUSTER_LEASE_SILENT:
         grain->lease_revision = record->revision;
         grain_fence(all, now, grain);
         break;
-    case CLUSTER_THERE:
+    case CLUSTER_LEASE_THERE:
         place = cluster_rendezvous_find(&all->up, holder->node);
         if (place != NULL && place->incarnation == holder->incarnation)
             grain_pass_on(all, now, grain, holder->node, holder);
@@ -390,34 +390,34 @@ static void grain_looked(cluster_grains *all, int64_t now, cluster_grain *grain,
 /* A conflict of a claim: another was faster. Of a fence: the lease is renewed. Of a release: it is
  * not there any more, by an earlier call. */
 static void grain_answered(cluster_grains *all, int64_t now, cluster_grain *grain,
-                           cluster_answer answer, const cluster_record *record)
+                           cluster_store_answer answer, const cluster_store_record *record)
 {
-    bool done = answer == CLUSTER_DONE;
+    bool done = answer == CLUSTER_STORE_DONE;
     switch (grain->state) {
-    case CLUSTER_READING:
+    case CLUSTER_GRAIN_READING:
         grain_was_read(all, now, grain, record);
         break;
-    case CLUSTER_LOOKING:
+    case CLUSTER_GRAIN_LOOKING:
         grain_looked(all, now, grain, record);
         break;
-    case CLUSTER_FENCING:
+    case CLUSTER_GRAIN_FENCING:
         if (done)
             grain_claim(all, now, grain);
         else
             grain_wait(all, now, grain);
         break;
-    case CLUSTER_CLAIMING:
+    case CLUSTER_GRAIN_CLAIMING:
         if (done)
             grain_claimed(all, now, grain, record->revision);
         else
             grain_read(all, now, grain);
         break;
-    case CLUSTER_RELEASING:
+    case CLUSTER_GRAIN_RELEASING:
         grain_released(all, now, grain);
         break;
-    case CLUSTER_WAITING:
-    case CLUSTER_LIVE:
-    case CLUSTER_ENDING: /* these have no call */
+    case CLUSTER_GRAIN_WAITING:
+    case CLUSTER_GRAIN_LIVE:
+    case CLUSTER_GRAIN_ENDING: /* these have no call */
         assert(false);
     }
 }
@@ -425,7 +425,7 @@ static void grain_answered(cluster_grains *all, int64_t now, cluster_grain *grai
 /* What failed may be carried out, now or later: a claim is read again; a release is asked again. */
 static void grain_failed(cluster_grains *all, int64_t now, cluster_grain *grain)
 {
-    if (grain->state != CLUSTER_RELEASING) {
+    if (grain->state != CLUSTER_GRAIN_RELEASING) {
         grain_wait(all, now, grain);
         return;
     }
@@ -434,8 +434,8 @@ static void grain_failed(cluster_grains *all, int64_t now, cluster_grain *grain)
     grain_arm(all, grain);
 }
 
-void cluster_grains_answer(cluster_grains *all, int64_t now, uint64_t ask, cluster_answer answer,
-                           const cluster_record *record)
+void cluster_grains_answer(cluster_grains *all, int64_t now, uint64_t ask,
+                           cluster_store_answer answer, const cluster_store_record *record)
 {
     cluster_lease_step(&all->lease, now);
     grains_look(all, now); /* first: what is lost by now is not claimed by an answer */
@@ -447,7 +447,7 @@ void cluster_grains_answer(cluster_grains *all, int64_t now, uint64_t ask, clust
     if (grain == NULL) /* I7 */
         return;
     grain->ask = 0;
-    if (answer == CLUSTER_FAILED)
+    if (answer == CLUSTER_STORE_FAILED)
         grain_failed(all, now, grain);
     else
         grain_answered(all, now, grain, answer, record);
@@ -457,7 +457,7 @@ void cluster_grains_answer(cluster_grains *all, int64_t now, uint64_t ask, clust
 
 static axo_status grains_is_fit(const cluster_grains *all, const cluster_parcel *parcel)
 {
-    if (parcel->name.size == 0 || parcel->name.size > CLUSTER_KEY_MAX)
+    if (parcel->name.size == 0 || parcel->name.size > CLUSTER_GRAIN_KEY_MAX)
         return AXO_EINVAL;
     return parcel->size <= all->settings.body_max ? AXO_OK : AXO_ETOOBIG;
 }
@@ -518,7 +518,7 @@ static axo_status grains_accept(cluster_grains *all, int64_t now, cluster_parcel
         grain_wait(all, now, grain);
     else if (is_new)
         grain_read(all, now, grain);
-    else if (grain->state == CLUSTER_LIVE && grain->count == 1)
+    else if (grain->state == CLUSTER_GRAIN_LIVE && grain->count == 1)
         all->ops->ready(all->user, grain);
     return AXO_OK;
 }
@@ -559,9 +559,9 @@ void cluster_grains_arrive(cluster_grains *all, int64_t now, const cluster_parce
 
 static void grain_moved(cluster_grains *all, int64_t now, cluster_grain *grain)
 {
-    if (grain->state == CLUSTER_LIVE && grains_owner(all, grain->hash) != all->node)
+    if (grain->state == CLUSTER_GRAIN_LIVE && grains_owner(all, grain->hash) != all->node)
         grain_end(all, grain);
-    else if (grain->state == CLUSTER_WAITING)
+    else if (grain->state == CLUSTER_GRAIN_WAITING)
         grain_route(all, now, grain);
 }
 
@@ -602,11 +602,11 @@ static void grain_step(cluster_grains *all, int64_t now, cluster_grain *grain)
                                 : now >= grain->retry_at;
     if (grain_seeks(grain) && grain_gave_up(all, now, grain))
         return;
-    if (grain->state == CLUSTER_LIVE && now >= grain_due(all, grain))
+    if (grain->state == CLUSTER_GRAIN_LIVE && now >= grain_due(all, grain))
         grain_end(all, grain);
-    else if (grain->state == CLUSTER_RELEASING && late)
+    else if (grain->state == CLUSTER_GRAIN_RELEASING && late)
         grain_release(all, now, grain);
-    else if (grain->state == CLUSTER_WAITING && late)
+    else if (grain->state == CLUSTER_GRAIN_WAITING && late)
         grain_route(all, now, grain);
     else if (grain_seeks(grain) && late)
         grain_read(all, now, grain);
@@ -634,7 +634,7 @@ axo_status cluster_grains_init(cluster_grains *all, const cluster_grain_settings
                                const cluster_grain_ops *ops, void *user, uint64_t node,
                                uint64_t incarnation)
 {
-    assert(settings->grains_max > 0 && settings->grains_max <= 1u << CLUSTER_CHAIN_BITS);
+    assert(settings->grains_max > 0 && settings->grains_max <= 1u << CLUSTER_RECORDS_BITS);
     assert(settings->messages_max > 0 && settings->waiting_max > 0 && settings->hops_max > 0);
     assert(settings->idle_ns > 0 && settings->give_up_ns > 0);
     *all = (cluster_grains){.ops = ops, .user = user, .settings = *settings, .node = node};
@@ -668,17 +668,17 @@ void cluster_grains_check(const cluster_grains *all)
     uint32_t lives = 0;
     for (uint32_t i = 0; i < all->count; i++) {
         const cluster_grain *grain = all->heap[i];
-        bool lives_now = grain->state == CLUSTER_LIVE || grain->state == CLUSTER_ENDING;
+        bool lives_now = grain->state == CLUSTER_GRAIN_LIVE || grain->state == CLUSTER_GRAIN_ENDING;
         assert(grain->index == i && all->heap[i > 0 ? (i - 1) / 2 : 0]->due <= grain->due);
         assert(cluster_records_find(all, grain->hash, &grain->name) == grain);
         assert(grain->count > 0 || !grain_seeks(grain));
         assert(grain->count <= all->settings.waiting_max);
         assert(grain->handled == NULL || lives_now);
-        if (lives_now || grain->state == CLUSTER_WAITING)
+        if (lives_now || grain->state == CLUSTER_GRAIN_WAITING)
             assert(grain->ask == 0); /* I7 */
-        else if (grain->state != CLUSTER_RELEASING)
+        else if (grain->state != CLUSTER_GRAIN_RELEASING)
             assert(grain->ask != 0);
-        if (grain->state == CLUSTER_LIVE)
+        if (grain->state == CLUSTER_GRAIN_LIVE)
             assert(grain_holds(all, grain) && grain->fence != 0);
         waiting += grain->count;
         lives += lives_now;

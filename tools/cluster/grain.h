@@ -64,34 +64,34 @@
 #include "rendezvous.h"
 #include "store.h"
 
-#define CLUSTER_KEY_MAX 64
+#define CLUSTER_GRAIN_KEY_MAX 64
 
 /* A grain's name: its kind by a number that all nodes know, and its key. */
-struct cluster_name {
+struct cluster_grain_name {
     uint32_t kind;
-    uint32_t size; /* 1 to CLUSTER_KEY_MAX */
-    unsigned char key[CLUSTER_KEY_MAX];
+    uint32_t size; /* 1 to CLUSTER_GRAIN_KEY_MAX */
+    unsigned char key[CLUSTER_GRAIN_KEY_MAX];
 };
 
 typedef struct cluster_parcel {
-    cluster_name name;
+    cluster_grain_name name;
     uint64_t origin;       /* the node where it was sent; set by cluster_grains_send, as below */
     uint32_t hops;
     uint32_t tries;
-    cluster_holder holder; /* whose claim the node that sends it on has seen; zeroes: nobody's */
+    cluster_lease_holder holder; /* whose claim was seen where it was sent on; zeroes: nobody's */
     uint32_t size;         /* of the body */
     const void *body;      /* lives during the call */
 } cluster_parcel;
 
 typedef enum cluster_grain_state {
-    CLUSTER_WAITING,
-    CLUSTER_READING,
-    CLUSTER_LOOKING,
-    CLUSTER_FENCING,
-    CLUSTER_CLAIMING,
-    CLUSTER_LIVE,
-    CLUSTER_ENDING,
-    CLUSTER_RELEASING
+    CLUSTER_GRAIN_WAITING,
+    CLUSTER_GRAIN_READING,
+    CLUSTER_GRAIN_LOOKING,
+    CLUSTER_GRAIN_FENCING,
+    CLUSTER_GRAIN_CLAIMING,
+    CLUSTER_GRAIN_LIVE,
+    CLUSTER_GRAIN_ENDING,
+    CLUSTER_GRAIN_RELEASING
 } cluster_grain_state;
 
 /* The record of a name: what a life is known by, from `begin` until it has ended. */
@@ -155,7 +155,7 @@ void cluster_grains_fini(cluster_grains *all);
 
 /* A node is up, in this life (this one, too: without it this one owns nothing), or down. What this
  * one owns no more is moved. Of this one: down is how it leaves; when `count` is 0 it has left.
- *   returns   AXO_OK, AXO_ELIMIT: there are CLUSTER_NODES_MAX */
+ *   returns   AXO_OK, AXO_ELIMIT: there are CLUSTER_RENDEZVOUS_MAX */
 axo_status cluster_grains_up(cluster_grains *all, int64_t now, uint64_t node, uint64_t incarnation);
 void cluster_grains_down(cluster_grains *all, int64_t now, uint64_t node);
 
@@ -170,8 +170,8 @@ void cluster_grains_arrive(cluster_grains *all, int64_t now, const cluster_parce
                            bool back);
 
 /* The store has answered. `record` as with cluster_lease_answer. */
-void cluster_grains_answer(cluster_grains *all, int64_t now, uint64_t ask, cluster_answer answer,
-                           const cluster_record *record);
+void cluster_grains_answer(cluster_grains *all, int64_t now, uint64_t ask,
+                           cluster_store_answer answer, const cluster_store_record *record);
 
 /* Does what is due: when cluster_grains_due says so, and when a process goes on. */
 void cluster_grains_step(cluster_grains *all, int64_t now);
@@ -187,7 +187,7 @@ void cluster_grain_done(cluster_grains *all, int64_t now, cluster_grain *grain);
 /* A life has ended, because `end` was asked or by itself; no handler runs. `grain` is no more. */
 void cluster_grain_ended(cluster_grains *all, int64_t now, cluster_grain *grain);
 
-const cluster_name *cluster_grain_name(const cluster_grain *grain);
+const cluster_grain_name *cluster_grain_named(const cluster_grain *grain);
 cluster_grain_state cluster_grain_is(const cluster_grain *grain);
 /* The fencing number of a life. */
 uint64_t cluster_grain_fence(const cluster_grain *grain);

@@ -27,7 +27,7 @@ void cluster_lease_init(cluster_lease *lease, const cluster_lease_settings *sett
 /* The put is conditional, so whichever of several is carried out first is the only one. */
 static void lease_ask(cluster_lease *lease, int64_t now, bool reads)
 {
-    cluster_key key = {.incarnation = lease->me.incarnation};
+    cluster_store_key key = {.incarnation = lease->me.incarnation};
     lease->ask = ++lease->asks;
     lease->asked_at = now;
     lease->reads = reads;
@@ -66,7 +66,7 @@ int64_t cluster_lease_due(const cluster_lease *lease)
 
 /* What a put has met that did not fit. With HELD the record is this term's, or somebody removed it:
  * then the term is lost, even if it seems to have time left. */
-static void lease_read(cluster_lease *lease, int64_t now, const cluster_record *record)
+static void lease_read(cluster_lease *lease, int64_t now, const cluster_store_record *record)
 {
     lease->revision = record->revision;
     if (lease->held && (record->revision == 0 || record->holder.term != lease->me.term))
@@ -87,8 +87,8 @@ static void lease_written(cluster_lease *lease, int64_t now, uint64_t revision)
     lease->until = until;
 }
 
-bool cluster_lease_answer(cluster_lease *lease, int64_t now, uint64_t ask, cluster_answer answer,
-                          const cluster_record *record)
+bool cluster_lease_answer(cluster_lease *lease, int64_t now, uint64_t ask,
+                          cluster_store_answer answer, const cluster_store_record *record)
 {
     if (ask == 0 || ask != lease->ask)
         return false;
@@ -98,11 +98,11 @@ bool cluster_lease_answer(cluster_lease *lease, int64_t now, uint64_t ask, clust
     }
     lease->ask = 0;
     lease->next_at = now + lease->settings.pause_ns;
-    if (answer == CLUSTER_CONFLICT)
+    if (answer == CLUSTER_STORE_CONFLICT)
         lease_ask(lease, now, true);
-    else if (answer == CLUSTER_DONE && lease->reads)
+    else if (answer == CLUSTER_STORE_DONE && lease->reads)
         lease_read(lease, now, record);
-    else if (answer == CLUSTER_DONE)
+    else if (answer == CLUSTER_STORE_DONE)
         lease_written(lease, now, record->revision);
     return true;
 }
@@ -111,11 +111,11 @@ bool cluster_lease_answer(cluster_lease *lease, int64_t now, uint64_t ask, clust
 
 /* The entry of an incarnation, or the one that was looked at least lately: what is forgotten has to
  * be watched anew. */
-static cluster_watched *lease_watched(cluster_lease *lease, uint64_t incarnation)
+static cluster_lease_watched *lease_watched(cluster_lease *lease, uint64_t incarnation)
 {
-    cluster_watched *oldest = &lease->watched[0];
-    for (uint32_t i = 0; i < CLUSTER_WATCHED_MAX; i++) {
-        cluster_watched *it = &lease->watched[i];
+    cluster_lease_watched *oldest = &lease->watched[0];
+    for (uint32_t i = 0; i < CLUSTER_LEASE_WATCHED_MAX; i++) {
+        cluster_lease_watched *it = &lease->watched[i];
         if (it->incarnation == incarnation)
             return it;
         if (oldest->incarnation != 0 &&
@@ -125,14 +125,15 @@ static cluster_watched *lease_watched(cluster_lease *lease, uint64_t incarnation
     return oldest;
 }
 
-cluster_verdict cluster_lease_judge(cluster_lease *lease, int64_t now, const cluster_holder *whose,
-                                    const cluster_record *record)
+cluster_verdict cluster_lease_judge(cluster_lease *lease, int64_t now,
+                                    const cluster_lease_holder *whose,
+                                    const cluster_store_record *record)
 {
     if (record->revision == 0 || record->holder.term > whose->term)
-        return CLUSTER_GONE;
-    cluster_watched *it = lease_watched(lease, whose->incarnation);
+        return CLUSTER_LEASE_GONE;
+    cluster_lease_watched *it = lease_watched(lease, whose->incarnation);
     if (it->incarnation != whose->incarnation || it->revision != record->revision)
-        *it = (cluster_watched){whose->incarnation, record->revision, now, now};
+        *it = (cluster_lease_watched){whose->incarnation, record->revision, now, now};
     it->looked_at = now;
-    return now - it->since >= lease->silent_ns ? CLUSTER_SILENT : CLUSTER_THERE;
+    return now - it->since >= lease->silent_ns ? CLUSTER_LEASE_SILENT : CLUSTER_LEASE_THERE;
 }

@@ -47,7 +47,7 @@
 
 #include "store.h"
 
-#define CLUSTER_WATCHED_MAX 64
+#define CLUSTER_LEASE_WATCHED_MAX 64
 /* The numbers of its calls have this bit; those of others have not. */
 #define CLUSTER_LEASE_ASKS (UINT64_C(1) << 63)
 
@@ -61,17 +61,17 @@ typedef struct cluster_lease_settings {
 } cluster_lease_settings;
 
 /* What is known of the lease of another incarnation. */
-typedef struct cluster_watched {
+typedef struct cluster_lease_watched {
     uint64_t incarnation; /* 0: none */
     uint64_t revision;
     int64_t since;        /* the first answer that had it */
     int64_t looked_at;    /* the last */
-} cluster_watched;
+} cluster_lease_watched;
 
 typedef enum cluster_verdict {
-    CLUSTER_THERE,  /* as far as is known */
-    CLUSTER_SILENT, /* it may be removed with the revision that was seen: step 5 */
-    CLUSTER_GONE
+    CLUSTER_LEASE_THERE,  /* as far as is known */
+    CLUSTER_LEASE_SILENT, /* it may be removed with the revision that was seen: step 5 */
+    CLUSTER_LEASE_GONE
 } cluster_verdict;
 
 typedef struct cluster_lease {
@@ -79,7 +79,7 @@ typedef struct cluster_lease {
     void *user;
     uint64_t asks;        /* the last number of a call; from CLUSTER_LEASE_ASKS on */
     cluster_lease_settings settings;
-    cluster_holder me;    /* with the term that is held, or is next */
+    cluster_lease_holder me;    /* with the term that is held, or is next */
     bool held;
     int64_t until;        /* with `held` */
     uint64_t revision;    /* of the record, as far as is known */
@@ -89,7 +89,7 @@ typedef struct cluster_lease {
     int64_t next_at;      /* of the next put, without */
     int64_t silent_ns;    /* step 4 */
     uint64_t lost;        /* so many terms */
-    cluster_watched watched[CLUSTER_WATCHED_MAX];
+    cluster_lease_watched watched[CLUSTER_LEASE_WATCHED_MAX];
 } cluster_lease;
 
 /* Nothing is asked yet: cluster_lease_step does. */
@@ -105,8 +105,8 @@ int64_t cluster_lease_due(const cluster_lease *lease);
 
 /* An answer has come. false: it is none of the lease's, or has been given up. `record`: of a get;
  * of a put only its revision. */
-bool cluster_lease_answer(cluster_lease *lease, int64_t now, uint64_t ask, cluster_answer answer,
-                          const cluster_record *record);
+bool cluster_lease_answer(cluster_lease *lease, int64_t now, uint64_t ask,
+                          cluster_store_answer answer, const cluster_store_record *record);
 
 /* Whether something that takes no longer than `guard_ns` may begin. */
 static inline bool cluster_lease_covers(const cluster_lease *lease, int64_t now)
@@ -115,7 +115,8 @@ static inline bool cluster_lease_covers(const cluster_lease *lease, int64_t now)
 }
 
 /* What the record of the lease of `whose` says of it; it was got by an answer that is here now. */
-cluster_verdict cluster_lease_judge(cluster_lease *lease, int64_t now, const cluster_holder *whose,
-                                    const cluster_record *record);
+cluster_verdict cluster_lease_judge(cluster_lease *lease, int64_t now,
+                                    const cluster_lease_holder *whose,
+                                    const cluster_store_record *record);
 
 #endif

@@ -32,14 +32,14 @@ void cluster_records_fini(cluster_grains *all)
     all->ops->free(all->user, all->heap, all->settings.grains_max * sizeof(cluster_grain *));
 }
 
-static bool records_is(const cluster_grain *grain, uint64_t hash, const cluster_name *name)
+static bool records_is(const cluster_grain *grain, uint64_t hash, const cluster_grain_name *name)
 {
     return grain->hash == hash && grain->name.kind == name->kind &&
            grain->name.size == name->size && memcmp(grain->name.key, name->key, name->size) == 0;
 }
 
 cluster_grain *cluster_records_find(const cluster_grains *all, uint64_t hash,
-                                    const cluster_name *name)
+                                    const cluster_grain_name *name)
 {
     cluster_grain *grain = all->table[hash & all->mask];
     while (grain != NULL && !records_is(grain, hash, name))
@@ -89,7 +89,8 @@ void cluster_records_arm(cluster_grains *all, cluster_grain *grain, int64_t due)
     records_sift(all, grain);
 }
 
-cluster_grain *cluster_records_add(cluster_grains *all, uint64_t hash, const cluster_name *name)
+cluster_grain *cluster_records_add(cluster_grains *all, uint64_t hash,
+                                   const cluster_grain_name *name)
 {
     if (all->count == all->settings.grains_max)
         return NULL;

@@ -10,7 +10,7 @@
 
 /* The number of a grain's call ends in that of its chain; the rest grows, for 5 years at 10^5 calls
  * a second. The highest bit is the lease's. */
-#define CLUSTER_CHAIN_BITS 20
+#define CLUSTER_RECORDS_BITS 20
 
 /* A message that is kept; its body follows. */
 typedef struct cluster_box {
@@ -23,7 +23,7 @@ typedef struct cluster_box {
 struct cluster_grain {
     cluster_grain *next;       /* of its chain */
     uint64_t hash;
-    cluster_name name;
+    cluster_grain_name name;
     cluster_grain_state state;
     bool unborn;               /* RELEASING: no life could begin */
     uint64_t ask;              /* that has no answer; 0: none */
@@ -31,7 +31,7 @@ struct cluster_grain {
     int64_t retry_at;          /* WAITING; RELEASING without `ask` */
     int64_t seeking_since;     /* for a life */
     int64_t idle_since;        /* LIVE */
-    cluster_record claim;      /* READING to CLAIMING: as it was read */
+    cluster_store_record claim;      /* READING to CLAIMING: as it was read */
     uint64_t lease_revision;   /* FENCING: of the holder's */
     uint64_t fence;            /* LIVE to RELEASING */
     uint64_t term;             /* of this node's lease, by which that is held */
@@ -48,11 +48,12 @@ axo_status cluster_records_init(cluster_grains *all);
 void cluster_records_fini(cluster_grains *all);
 
 cluster_grain *cluster_records_find(const cluster_grains *all, uint64_t hash,
-                                    const cluster_name *name);
+                                    const cluster_grain_name *name);
 /* Whose call this is. NULL: nobody's any more. */
 cluster_grain *cluster_records_asked(const cluster_grains *all, uint64_t ask);
 /*   returns   NULL: no memory, or there are grains_max */
-cluster_grain *cluster_records_add(cluster_grains *all, uint64_t hash, const cluster_name *name);
+cluster_grain *cluster_records_add(cluster_grains *all, uint64_t hash,
+                                   const cluster_grain_name *name);
 void cluster_records_remove(cluster_grains *all, cluster_grain *grain);
 
 /* Something is due at another time. */

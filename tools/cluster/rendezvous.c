@@ -43,9 +43,9 @@ static uint32_t rendezvous_index(const cluster_rendezvous *all, uint64_t node)
 bool cluster_rendezvous_add(cluster_rendezvous *all, uint64_t node, uint64_t incarnation)
 {
     uint32_t at = rendezvous_index(all, node);
-    if (node == 0 || at == CLUSTER_NODES_MAX)
+    if (node == 0 || at == CLUSTER_RENDEZVOUS_MAX)
         return false;
-    all->places[at] = (cluster_place){node, incarnation, rendezvous_mix(node)};
+    all->places[at] = (cluster_rendezvous_place){node, incarnation, rendezvous_mix(node)};
     all->count += at == all->count;
     return true;
 }
@@ -57,7 +57,8 @@ void cluster_rendezvous_remove(cluster_rendezvous *all, uint64_t node)
         all->places[at] = all->places[--all->count];
 }
 
-const cluster_place *cluster_rendezvous_find(const cluster_rendezvous *all, uint64_t node)
+const cluster_rendezvous_place *cluster_rendezvous_find(const cluster_rendezvous *all,
+                                                        uint64_t node)
 {
     uint32_t at = rendezvous_index(all, node);
     return at < all->count ? &all->places[at] : NULL;
@@ -69,7 +70,7 @@ uint64_t cluster_rendezvous_owner(const cluster_rendezvous *all, uint64_t key)
     uint64_t owner = 0;
     uint64_t most = 0;
     for (uint32_t i = 0; i < all->count; i++) {
-        const cluster_place *it = &all->places[i];
+        const cluster_rendezvous_place *it = &all->places[i];
         uint64_t weight = rendezvous_mix(key ^ it->mixed);
         if (owner == 0 || weight > most || (weight == most && it->node > owner)) {
             owner = it->node;

@@ -24,17 +24,17 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define CLUSTER_NODES_MAX 64
+#define CLUSTER_RENDEZVOUS_MAX 64
 
-typedef struct cluster_place {
+typedef struct cluster_rendezvous_place {
     uint64_t node;        /* the hash of its name, so the same in each of its lives; not 0 */
     uint64_t incarnation; /* the life that is up */
     uint64_t mixed;
-} cluster_place;
+} cluster_rendezvous_place;
 
 typedef struct cluster_rendezvous {
     uint32_t count;
-    cluster_place places[CLUSTER_NODES_MAX];
+    cluster_rendezvous_place places[CLUSTER_RENDEZVOUS_MAX];
 } cluster_rendezvous;
 
 /* The hash of some bytes; for a node that of its name, for a key see cluster_rendezvous_key. */
@@ -46,7 +46,8 @@ bool cluster_rendezvous_add(cluster_rendezvous *all, uint64_t node, uint64_t inc
 void cluster_rendezvous_remove(cluster_rendezvous *all, uint64_t node);
 
 /* The node; NULL: it is not up. Good until the next change. */
-const cluster_place *cluster_rendezvous_find(const cluster_rendezvous *all, uint64_t node);
+const cluster_rendezvous_place *cluster_rendezvous_find(const cluster_rendezvous *all,
+                                                        uint64_t node);
 
 /* The node that has the key of this hash; 0: none is up. */
 uint64_t cluster_rendezvous_owner(const cluster_rendezvous *all, uint64_t key);

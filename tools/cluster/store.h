@@ -21,38 +21,38 @@
 
 #include <stdint.h>
 
-typedef struct cluster_name cluster_name;
+typedef struct cluster_grain_name cluster_grain_name;
 
 /* A life of a node, and which of its leases: a life that loses its lease takes the next term. */
-typedef struct cluster_holder {
+typedef struct cluster_lease_holder {
     uint64_t node;
     uint64_t incarnation; /* no other life of any node has it */
     uint64_t term;        /* from 1 */
-} cluster_holder;
+} cluster_lease_holder;
 
-typedef struct cluster_record {
+typedef struct cluster_store_record {
     uint64_t revision;    /* 0: there is none */
-    cluster_holder holder;
-} cluster_record;
+    cluster_lease_holder holder;
+} cluster_store_record;
 
 /* A key: the lease of an incarnation, or the claim to a name. */
-typedef struct cluster_key {
+typedef struct cluster_store_key {
     uint64_t incarnation; /* 0: the claim */
-    const cluster_name *name; /* lives during the call */
-} cluster_key;
+    const cluster_grain_name *name; /* lives during the call */
+} cluster_store_key;
 
-typedef enum cluster_answer {
-    CLUSTER_DONE,     /* a get: also when there is none */
-    CLUSTER_CONFLICT, /* a put, a remove: the record has another revision; nothing is changed */
-    CLUSTER_FAILED    /* nobody knows whether it is carried out */
-} cluster_answer;
+typedef enum cluster_store_answer {
+    CLUSTER_STORE_DONE,     /* a get: also when there is none */
+    CLUSTER_STORE_CONFLICT, /* a put, a remove: the record has another revision */
+    CLUSTER_STORE_FAILED    /* nobody knows whether it is carried out */
+} cluster_store_answer;
 
 /* Each call has a number that none had before; its answer names it. They wait for nothing. */
 typedef struct cluster_store {
-    void (*get)(void *user, uint64_t ask, cluster_key key);
-    void (*put)(void *user, uint64_t ask, cluster_key key, uint64_t revision,
-                const cluster_holder *holder);
-    void (*remove)(void *user, uint64_t ask, cluster_key key, uint64_t revision);
+    void (*get)(void *user, uint64_t ask, cluster_store_key key);
+    void (*put)(void *user, uint64_t ask, cluster_store_key key, uint64_t revision,
+                const cluster_lease_holder *holder);
+    void (*remove)(void *user, uint64_t ask, cluster_store_key key, uint64_t revision);
 } cluster_store;
 
 #endif

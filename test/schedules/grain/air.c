@@ -19,7 +19,7 @@ static flying *air_fly(world *w, const flying *it, int64_t late_most)
 
 /* ---- calls ---- */
 
-static void air_ask(void *user, flying *it, cluster_key key)
+static void air_ask(void *user, flying *it, cluster_store_key key)
 {
     node *n = user;
     world *w = n->w;
@@ -38,20 +38,20 @@ static void air_ask(void *user, flying *it, cluster_key key)
         (void)air_fly(w, it, 3000 * SIM_MS);
 }
 
-static void air_get(void *user, uint64_t ask, cluster_key key)
+static void air_get(void *user, uint64_t ask, cluster_store_key key)
 {
     flying it = {.kind = GET, .ask = ask};
     air_ask(user, &it, key);
 }
 
-static void air_put(void *user, uint64_t ask, cluster_key key, uint64_t revision,
-                    const cluster_holder *holder)
+static void air_put(void *user, uint64_t ask, cluster_store_key key, uint64_t revision,
+                    const cluster_lease_holder *holder)
 {
     flying it = {.kind = PUT, .ask = ask, .revision = revision, .holder = *holder};
     air_ask(user, &it, key);
 }
 
-static void air_remove(void *user, uint64_t ask, cluster_key key, uint64_t revision)
+static void air_remove(void *user, uint64_t ask, cluster_store_key key, uint64_t revision)
 {
     flying it = {.kind = REMOVE, .ask = ask, .revision = revision};
     air_ask(user, &it, key);
@@ -87,7 +87,7 @@ void air_forward(void *user, uint64_t to, const cluster_parcel *parcel, bool bac
 
 /* ---- the store ---- */
 
-static cluster_record *air_record(world *w, const flying *it, kept_lease **lease)
+static cluster_store_record *air_record(world *w, const flying *it, kept_lease **lease)
 {
     uint32_t i = 0;
     if (it->lease == 0)
@@ -101,7 +101,7 @@ static cluster_record *air_record(world *w, const flying *it, kept_lease **lease
     return &w->leases[i].record;
 }
 
-static void air_count(world *w, const flying *it, const cluster_record *was, bool fits)
+static void air_count(world *w, const flying *it, const cluster_store_record *was, bool fits)
 {
     bool own = it->lease == it->incarnation;
     if (it->kind == PUT && it->lease == 0) {
@@ -129,7 +129,7 @@ static void air_answer(world *w, const flying *it, const flying *answer)
     }
     flying *flies = air_fly(w, answer, 3000 * SIM_MS);
     if (chance_of(w, w->fail)) {
-        flies->answer = CLUSTER_FAILED;
+        flies->answer = CLUSTER_STORE_FAILED;
         w->met[PROBE_answer_failed]++;
     } else if (chance_of(w, w->repeat)) {
         (void)air_fly(w, answer, 3000 * SIM_MS);
@@ -140,20 +140,20 @@ static void air_answer(world *w, const flying *it, const flying *answer)
 static void air_carry_out(world *w, const flying *it)
 {
     kept_lease *lease = NULL;
-    cluster_record *record = air_record(w, it, &lease);
+    cluster_store_record *record = air_record(w, it, &lease);
     flying answer = {.kind = ANSWER, .node = it->node, .incarnation = it->incarnation,
-                     .ask = it->ask, .answer = CLUSTER_DONE};
+                     .ask = it->ask, .answer = CLUSTER_STORE_DONE};
     bool fits = it->kind == GET || record->revision == it->revision;
     air_count(w, it, record, fits);
     if (!fits)
-        answer.answer = CLUSTER_CONFLICT;
+        answer.answer = CLUSTER_STORE_CONFLICT;
     else if (it->kind == PUT)
-        *record = (cluster_record){++w->revision, it->holder};
+        *record = (cluster_store_record){++w->revision, it->holder};
     else if (it->kind == REMOVE)
-        *record = (cluster_record){0};
+        *record = (cluster_store_record){0};
     if (it->kind == PUT && fits && lease != NULL)
         lease->written_at = w->now;
-    if (answer.answer == CLUSTER_DONE)
+    if (answer.answer == CLUSTER_STORE_DONE)
         answer.record = *record;
     air_answer(w, it, &answer);
 }
@@ -163,7 +163,7 @@ void air_expire(world *w)
     for (uint32_t i = 0; i < LEASES && w->expires; i++) {
         kept_lease *it = &w->leases[i];
         if (it->record.revision != 0 && w->now - it->written_at >= 2 * LEASE_NS) {
-            it->record = (cluster_record){0};
+            it->record = (cluster_store_record){0};
             w->met[PROBE_expired]++;
         }
     }

@@ -105,16 +105,16 @@ typedef struct flying {
     uint64_t lease;       /* the key: an incarnation; 0: the claim of `key` */
     uint32_t key;
     uint64_t revision;
-    cluster_holder holder;
-    cluster_answer answer;
-    cluster_record record;
+    cluster_lease_holder holder;
+    cluster_store_answer answer;
+    cluster_store_record record;
     cluster_parcel parcel;
     uint32_t message;
 } flying;
 
 typedef struct kept_lease {
     uint64_t incarnation;
-    cluster_record record;
+    cluster_store_record record;
     int64_t written_at;
 } kept_lease;
 
@@ -136,7 +136,7 @@ struct world {
     bool cut_store[NODES_MAX];
     uint64_t incarnations;
     uint64_t revision;    /* the store's last */
-    cluster_record claims[KEYS];
+    cluster_store_record claims[KEYS];
     kept_lease leases[LEASES];
     uint64_t top[KEYS];   /* the highest fencing number that has begun */
     message messages[MESSAGES];
@@ -200,7 +200,7 @@ int64_t node_due(const node *n);
 int64_t node_clock(const node *n);
 void node_turns_rate(node *n);
 uint64_t node_name(uint32_t index);
-void node_key(cluster_name *name, uint32_t key);
+void node_key(cluster_grain_name *name, uint32_t key);
 static inline bool node_runs(const node *n)
 {
     return n->alive && n->stopped_until == 0;

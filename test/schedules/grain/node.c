@@ -9,9 +9,9 @@ uint64_t node_name(uint32_t index)
     return cluster_rendezvous_hash(&name, 1);
 }
 
-void node_key(cluster_name *name, uint32_t key)
+void node_key(cluster_grain_name *name, uint32_t key)
 {
-    *name = (cluster_name){.kind = 1, .size = 2, .key = {(unsigned char)key, 'k'}};
+    *name = (cluster_grain_name){.kind = 1, .size = 2, .key = {(unsigned char)key, 'k'}};
 }
 
 /* ---- its clock ---- */
@@ -62,7 +62,7 @@ void node_turns_rate(node *n)
 
 static life *node_life(node *n, const cluster_grain *grain)
 {
-    return &n->lives[cluster_grain_name(grain)->key[0]];
+    return &n->lives[cluster_grain_named(grain)->key[0]];
 }
 
 /* It is busy for as long as it likes, up to 2 of 5 of what the guard allows: a handler may run when
@@ -84,7 +84,7 @@ static bool life_begin(void *user, cluster_grain *grain)
         n->w->met[PROBE_unborn]++;
         return false;
     }
-    watch_begin(n, cluster_grain_name(grain)->key[0], cluster_grain_fence(grain));
+    watch_begin(n, cluster_grain_named(grain)->key[0], cluster_grain_fence(grain));
     *it = (life){.there = true, .grain = grain, .fence = cluster_grain_fence(grain)};
     life_busy(n, it);
     return true;
@@ -100,7 +100,7 @@ static void life_end(void *user, cluster_grain *grain)
     node *n = user;
     world *w = n->w;
     life *it = node_life(n, grain);
-    uint64_t hash = cluster_rendezvous_key(1, cluster_grain_name(grain)->key, 2);
+    uint64_t hash = cluster_rendezvous_key(1, cluster_grain_named(grain)->key, 2);
     bool owns = cluster_rendezvous_owner(&n->grains.up, hash) == n->grains.node;
     HOLDS(w, 1, it->there && !it->ending, "node %u ends a life twice", n->index);
     w->met[!n->grains.lease.held ? PROBE_lapsed : owns ? PROBE_idle : PROBE_moved]++;

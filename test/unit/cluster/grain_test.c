@@ -37,7 +37,7 @@ static void bench_log(bench *b, char what)
     b->log[length] = what;
 }
 
-static void bench_asked(bench *b, char what, uint64_t ask, cluster_key key, uint64_t revision)
+static void bench_asked(bench *b, char what, uint64_t ask, cluster_store_key key, uint64_t revision)
 {
     if (ask >= CLUSTER_LEASE_ASKS) {
         b->ask_lease = ask;
@@ -49,19 +49,19 @@ static void bench_asked(bench *b, char what, uint64_t ask, cluster_key key, uint
     bench_log(b, key.incarnation != 0 && what == 'g' ? 'l' : key.incarnation != 0 ? 'f' : what);
 }
 
-static void bench_get(void *user, uint64_t ask, cluster_key key)
+static void bench_get(void *user, uint64_t ask, cluster_store_key key)
 {
     bench_asked(user, 'g', ask, key, 0);
 }
 
-static void bench_put(void *user, uint64_t ask, cluster_key key, uint64_t revision,
-                      const cluster_holder *holder)
+static void bench_put(void *user, uint64_t ask, cluster_store_key key, uint64_t revision,
+                      const cluster_lease_holder *holder)
 {
     assert_int_equal(holder->incarnation, MINE);
     bench_asked(user, 'p', ask, key, revision);
 }
 
-static void bench_remove(void *user, uint64_t ask, cluster_key key, uint64_t revision)
+static void bench_remove(void *user, uint64_t ask, cluster_store_key key, uint64_t revision)
 {
     bench_asked(user, 'r', ask, key, revision);
 }
@@ -126,10 +126,10 @@ static const cluster_grain_settings bench_settings = {
 
 /* ---- what tests say ---- */
 
-static void bench_says(bench *b, int64_t now, cluster_answer answer, uint64_t revision,
+static void bench_says(bench *b, int64_t now, cluster_store_answer answer, uint64_t revision,
                        uint64_t incarnation, uint64_t term)
 {
-    cluster_record record = {revision, {incarnation == MINE ? me : him, incarnation, term}};
+    cluster_store_record record = {revision, {incarnation == MINE ? me : him, incarnation, term}};
     cluster_grains_answer(&b->all, now, b->ask, answer, &record);
     cluster_grains_check(&b->all);
 }
@@ -137,9 +137,9 @@ static void bench_says(bench *b, int64_t now, cluster_answer answer, uint64_t re
 /* The lease is written now. */
 static void bench_renew(bench *b, int64_t now, uint64_t term)
 {
-    cluster_record record = {5, {me, MINE, term}};
+    cluster_store_record record = {5, {me, MINE, term}};
     cluster_grains_step(&b->all, now);
-    cluster_grains_answer(&b->all, now, b->ask_lease, CLUSTER_DONE, &record);
+    cluster_grains_answer(&b->all, now, b->ask_lease, CLUSTER_STORE_DONE, &record);
     assert_true(b->all.lease.held);
 }
 
@@ -198,8 +198,8 @@ static void bench_logged(bench *b, const char *expected)
 static void bench_lives(bench *b, int64_t now, char key)
 {
     assert_int_equal(bench_send(b, now, key), AXO_OK);
-    bench_says(b, now, CLUSTER_DONE, 0, 0, 0);
-    bench_says(b, now, CLUSTER_DONE, 20, MINE, 1);
+    bench_says(b, now, CLUSTER_STORE_DONE, 0, 0, 0);
+    bench_says(b, now, CLUSTER_STORE_DONE, 20, MINE, 1);
     bench_logged(b, "gpB!");
 }
 
@@ -220,14 +220,14 @@ static void one_life(void **unused)
     assert_int_equal(bench_send(&b, 0, 'k'), AXO_OK);
     assert_int_equal(bench_send(&b, 0, 'k'), AXO_OK); /* which waits with the first */
     bench_logged(&b, "g");
-    bench_says(&b, 1, CLUSTER_DONE, 0, 0, 0);
+    bench_says(&b, 1, CLUSTER_STORE_DONE, 0, 0, 0);
     bench_logged(&b, "p");
     assert_int_equal(b.revision, 0);
-    bench_says(&b, 2, CLUSTER_DONE, 20, MINE, 1);
+    bench_says(&b, 2, CLUSTER_STORE_DONE, 20, MINE, 1);
     bench_logged(&b, "B!");
     assert_int_equal(cluster_grain_fence(b.grain), 20);
-    assert_int_equal(cluster_grain_is(b.grain), CLUSTER_LIVE);
-    assert_int_equal(cluster_grain_name(b.grain)->key[0], 'k');
+    assert_int_equal(cluster_grain_is(b.grain), CLUSTER_GRAIN_LIVE);
+    assert_int_equal(cluster_grain_named(b.grain)->key[0], 'k');
     assert_true(bench_take(&b, 3));
     assert_false(bench_take(&b, 3)); /* one at a time */
     cluster_grain_done(&b.all, 4, b.grain);
@@ -262,15 +262,15 @@ static void idle_ends(void **unused)
     cluster_grain_ended(&b.all, 870 * MS, b.grain);
     bench_logged(&b, "r");
     assert_int_equal(b.revision, 20);
-    bench_says(&b, 880 * MS, CLUSTER_DONE, 0, 0, 0);
+    bench_says(&b, 880 * MS, CLUSTER_STORE_DONE, 0, 0, 0);
     bench_logged(&b, "g");
-    bench_says(&b, 890 * MS, CLUSTER_DONE, 0, 0, 0);
-    bench_says(&b, 895 * MS, CLUSTER_DONE, 30, MINE, 1);
+    bench_says(&b, 890 * MS, CLUSTER_STORE_DONE, 0, 0, 0);
+    bench_says(&b, 895 * MS, CLUSTER_STORE_DONE, 30, MINE, 1);
     bench_logged(&b, "pB!");
     assert_int_equal(cluster_grain_fence(b.grain), 30);
     cluster_grain_ended(&b.all, 896 * MS, b.grain); /* by itself; its message waits */
     bench_logged(&b, "r");
-    bench_says(&b, 897 * MS, CLUSTER_CONFLICT, 0, 0, 0); /* an earlier call has done it */
+    bench_says(&b, 897 * MS, CLUSTER_STORE_CONFLICT, 0, 0, 0); /* an earlier call has done it */
     bench_logged(&b, "g");
     bench_close(&b);
 }
@@ -294,7 +294,7 @@ static void not_without_a_lease(void **unused)
     bench_logged(&b, "");
     cluster_grains_step(&b.all, 1050 * MS);
     bench_logged(&b, "g");
-    bench_says(&b, 1051 * MS, CLUSTER_DONE, 20, MINE, 1); /* its own of the lost term */
+    bench_says(&b, 1051 * MS, CLUSTER_STORE_DONE, 20, MINE, 1); /* its own of the lost term */
     bench_logged(&b, "p");
     assert_int_equal(b.revision, 20);
     bench_close(&b);
@@ -306,9 +306,9 @@ static void claim_of_a_lost_term(void **unused)
     bench b;
     bench_open(&b);
     assert_int_equal(bench_send(&b, 850 * MS, 'k'), AXO_OK);
-    bench_says(&b, 851 * MS, CLUSTER_DONE, 0, 0, 0);
+    bench_says(&b, 851 * MS, CLUSTER_STORE_DONE, 0, 0, 0);
     bench_logged(&b, "gp");
-    bench_says(&b, 900 * MS, CLUSTER_DONE, 20, MINE, 1);
+    bench_says(&b, 900 * MS, CLUSTER_STORE_DONE, 20, MINE, 1);
     bench_logged(&b, "");
     assert_int_equal(b.all.waiting, 1);
     bench_close(&b);
@@ -320,20 +320,20 @@ static void late_answers(void **unused)
     bench b;
     bench_open(&b);
     assert_int_equal(bench_send(&b, 0, 'k'), AXO_OK);
-    bench_says(&b, 1, CLUSTER_DONE, 0, 0, 0);
+    bench_says(&b, 1, CLUSTER_STORE_DONE, 0, 0, 0);
     uint64_t first = b.ask;
     cluster_grains_step(&b.all, 200 * MS + 1);
     bench_logged(&b, "gpg"); /* read again: it may be there */
-    cluster_record record = {20, {me, MINE, 1}};
-    cluster_grains_answer(&b.all, 201 * MS, first, CLUSTER_DONE, &record);
+    cluster_store_record record = {20, {me, MINE, 1}};
+    cluster_grains_answer(&b.all, 201 * MS, first, CLUSTER_STORE_DONE, &record);
     bench_logged(&b, "");
-    bench_says(&b, 202 * MS, CLUSTER_DONE, 20, MINE, 1);
+    bench_says(&b, 202 * MS, CLUSTER_STORE_DONE, 20, MINE, 1);
     bench_logged(&b, "p"); /* anew: a call from before must not be able to remove it */
     assert_int_equal(b.revision, 20);
-    bench_says(&b, 203 * MS, CLUSTER_DONE, 21, MINE, 1);
+    bench_says(&b, 203 * MS, CLUSTER_STORE_DONE, 21, MINE, 1);
     bench_logged(&b, "B!");
     assert_int_equal(cluster_grain_fence(b.grain), 21);
-    bench_says(&b, 204 * MS, CLUSTER_DONE, 21, MINE, 1);
+    bench_says(&b, 204 * MS, CLUSTER_STORE_DONE, 21, MINE, 1);
     bench_logged(&b, "");
     bench_close(&b);
 }
@@ -344,10 +344,10 @@ static void taken_over(void **unused)
     bench b;
     bench_open(&b);
     assert_int_equal(bench_send(&b, 0, 'k'), AXO_OK);
-    bench_says(&b, 0, CLUSTER_DONE, 11, HIS, 4);
+    bench_says(&b, 0, CLUSTER_STORE_DONE, 11, HIS, 4);
     bench_logged(&b, "gl");
     assert_int_equal(b.key_lease, HIS);
-    bench_says(&b, 0, CLUSTER_DONE, 3, HIS, 4);
+    bench_says(&b, 0, CLUSTER_STORE_DONE, 3, HIS, 4);
     bench_logged(&b, ""); /* he is not up: it is looked at again */
     bench_renew(&b, 300 * MS, 1);
     bench_renew(&b, 600 * MS, 1);
@@ -357,12 +357,12 @@ static void taken_over(void **unused)
     memset(b.log, 0, sizeof b.log);
     bench_renew(&b, 900 * MS, 1);
     bench_renew(&b, 1210 * MS, 1);
-    bench_says(&b, 1210 * MS, CLUSTER_DONE, 11, HIS, 4);
-    bench_says(&b, 1210 * MS, CLUSTER_DONE, 3, HIS, 4);
+    bench_says(&b, 1210 * MS, CLUSTER_STORE_DONE, 11, HIS, 4);
+    bench_says(&b, 1210 * MS, CLUSTER_STORE_DONE, 3, HIS, 4);
     assert_string_equal(b.log + strlen(b.log) - 2, "lf");
     assert_int_equal(b.revision, 3);
     memset(b.log, 0, sizeof b.log);
-    bench_says(&b, 1210 * MS, CLUSTER_DONE, 0, 0, 0);
+    bench_says(&b, 1210 * MS, CLUSTER_STORE_DONE, 0, 0, 0);
     bench_logged(&b, "p");
     assert_int_equal(b.revision, 11);
     bench_close(&b);
@@ -375,8 +375,8 @@ static void sent_to_the_holder(void **unused)
     bench_open(&b);
     assert_int_equal(cluster_grains_up(&b.all, 0, him, HIS), AXO_OK);
     assert_int_equal(bench_send(&b, 0, bench_key(me, 'a')), AXO_OK);
-    bench_says(&b, 0, CLUSTER_DONE, 11, HIS, 4);
-    bench_says(&b, 0, CLUSTER_DONE, 3, HIS, 4);
+    bench_says(&b, 0, CLUSTER_STORE_DONE, 11, HIS, 4);
+    bench_says(&b, 0, CLUSTER_STORE_DONE, 3, HIS, 4);
     bench_logged(&b, "gl>");
     assert_true(b.sent_to == him && b.sent.hops == 1 && b.sent.holder.term == 4);
     assert_int_equal(b.all.count, 0);
@@ -392,13 +392,13 @@ static void claim_without_a_life(void **unused)
     cluster_parcel parcel = bench_parcel(bench_key(him, 'a'));
     parcel.origin = him;
     parcel.hops = 1;
-    parcel.holder = (cluster_holder){me, MINE, 1};
+    parcel.holder = (cluster_lease_holder){me, MINE, 1};
     cluster_grains_arrive(&b.all, 0, &parcel, false);
     bench_logged(&b, "g");
-    bench_says(&b, 0, CLUSTER_DONE, 11, MINE, 1);
+    bench_says(&b, 0, CLUSTER_STORE_DONE, 11, MINE, 1);
     bench_logged(&b, "r");
     assert_int_equal(b.revision, 11);
-    bench_says(&b, 0, CLUSTER_DONE, 0, 0, 0);
+    bench_says(&b, 0, CLUSTER_STORE_DONE, 0, 0, 0);
     bench_logged(&b, ">");
     assert_true(b.sent_to == him && b.sent.hops == 2 && b.sent.holder.incarnation == 0);
     parcel.holder.term = 2; /* no lease that it has */
@@ -453,11 +453,11 @@ static void moved(void **unused)
     bench_logged(&b, "");
     cluster_grain_ended(&b.all, 2, b.grain);
     bench_logged(&b, "r");
-    bench_says(&b, 3, CLUSTER_FAILED, 0, 0, 0);
+    bench_says(&b, 3, CLUSTER_STORE_FAILED, 0, 0, 0);
     bench_logged(&b, "");
     cluster_grains_step(&b.all, 50 * MS + 3);
     bench_logged(&b, "r"); /* until it is known to be done */
-    bench_says(&b, 51 * MS, CLUSTER_DONE, 0, 0, 0);
+    bench_says(&b, 51 * MS, CLUSTER_STORE_DONE, 0, 0, 0);
     bench_logged(&b, ">");
     assert_int_equal(b.all.count, 0);
     cluster_grains_down(&b.all, 60 * MS, him);
@@ -476,10 +476,10 @@ static void unborn(void **unused)
     bench_open(&b);
     b.unborn = true;
     assert_int_equal(bench_send(&b, 0, 'k'), AXO_OK);
-    bench_says(&b, 0, CLUSTER_DONE, 0, 0, 0);
-    bench_says(&b, 0, CLUSTER_DONE, 20, MINE, 1);
+    bench_says(&b, 0, CLUSTER_STORE_DONE, 0, 0, 0);
+    bench_says(&b, 0, CLUSTER_STORE_DONE, 20, MINE, 1);
     bench_logged(&b, "gpUr");
-    bench_says(&b, 1, CLUSTER_DONE, 0, 0, 0);
+    bench_says(&b, 1, CLUSTER_STORE_DONE, 0, 0, 0);
     bench_logged(&b, "");
     cluster_grains_step(&b.all, 50 * MS + 1);
     bench_logged(&b, "g");
@@ -495,7 +495,7 @@ static void refused(void **unused)
     cluster_parcel parcel = bench_parcel('k');
     parcel.name.size = 0;
     assert_int_equal(cluster_grains_send(&b.all, 0, &parcel), AXO_EINVAL);
-    parcel.name.size = CLUSTER_KEY_MAX + 1;
+    parcel.name.size = CLUSTER_GRAIN_KEY_MAX + 1;
     assert_int_equal(cluster_grains_send(&b.all, 0, &parcel), AXO_EINVAL);
     parcel = bench_parcel('k');
     parcel.size = 9;
@@ -536,7 +536,7 @@ static void no_such_parcel(void **unused)
     cluster_grains_arrive(&b.all, 0, &parcel, false); /* sent nowhere */
     parcel.origin = him;
     cluster_grains_arrive(&b.all, 0, &parcel, true); /* not from here */
-    parcel.name.size = CLUSTER_KEY_MAX + 1;
+    parcel.name.size = CLUSTER_GRAIN_KEY_MAX + 1;
     cluster_grains_arrive(&b.all, 0, &parcel, false);
     bench_logged(&b, "xxx");
     assert_int_equal(b.why, AXO_EINVAL);

@@ -34,10 +34,10 @@ static cluster_rendezvous nodes_up(uint32_t count)
 static uint32_t shares_spread(uint32_t count)
 {
     cluster_rendezvous all = nodes_up(count);
-    uint32_t shares[CLUSTER_NODES_MAX] = {0};
+    uint32_t shares[CLUSTER_RENDEZVOUS_MAX] = {0};
     for (uint32_t i = 0; i < KEYS; i++) {
         uint64_t owner = cluster_rendezvous_owner(&all, keys_hash(i));
-        const cluster_place *place = cluster_rendezvous_find(&all, owner);
+        const cluster_rendezvous_place *place = cluster_rendezvous_find(&all, owner);
         assert_non_null(place);
         shares[place - all.places]++;
     }
@@ -71,7 +71,7 @@ static void only_its_own_move(void **unused)
     cluster_rendezvous_remove(&four, gone);
     cluster_rendezvous back = four;
     assert_true(cluster_rendezvous_add(&back, gone, 99));
-    uint32_t to[CLUSTER_NODES_MAX] = {0};
+    uint32_t to[CLUSTER_RENDEZVOUS_MAX] = {0};
     for (uint32_t i = 0; i < KEYS; i++) {
         uint64_t key = keys_hash(i);
         uint64_t before = cluster_rendezvous_owner(&five, key);
@@ -103,10 +103,10 @@ static void misuse(void **unused)
     assert_true(cluster_rendezvous_owner(&all, 1) == 0);
     cluster_rendezvous_remove(&all, 5);
     assert_false(cluster_rendezvous_add(&all, 0, 1));
-    all = nodes_up(CLUSTER_NODES_MAX);
+    all = nodes_up(CLUSTER_RENDEZVOUS_MAX);
     assert_false(cluster_rendezvous_add(&all, nodes_hash(99), 1));
     assert_true(cluster_rendezvous_add(&all, nodes_hash(3), 77)); /* another life */
-    assert_int_equal(all.count, CLUSTER_NODES_MAX);
+    assert_int_equal(all.count, CLUSTER_RENDEZVOUS_MAX);
     assert_int_equal(cluster_rendezvous_find(&all, nodes_hash(3))->incarnation, 77);
     assert_null(cluster_rendezvous_find(&all, nodes_hash(99)));
 }
