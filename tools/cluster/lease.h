@@ -79,7 +79,7 @@ typedef struct cluster_lease {
     void *user;
     uint64_t asks;        /* the last number of a call; from CLUSTER_LEASE_ASKS on */
     cluster_lease_settings settings;
-    cluster_lease_holder me;    /* with the term that is held, or is next */
+    cluster_lease_holder me; /* with the term that is held, or is next */
     bool held;
     int64_t until;        /* with `held` */
     uint64_t revision;    /* of the record, as far as is known */
