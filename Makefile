@@ -133,7 +133,7 @@ ALL_CFLAGS = -std=c11 -D_GNU_SOURCE $(WARN) $(if $(filter runtime/% $B/%,$<),$(W
   $(if $(filter bench/%,$<),-DBENCH_VARIANT='"$(notdir $B)"' -DBENCH_FLAGS='"$(flags_said)"') \
   $(if $(filter tools/top/%,$<),$(if $(CURSES),-DTOP_SCREEN) $(if $(REMOTE),-DTOP_REMOTE)) \
   $(if $(filter tools/console/%,$<),-I$B/console) $(if $(filter test/unit/process/%,$<),-Itools/process) \
-  $(if $(filter test/unit/cluster/% test/schedules/remote/% test/schedules/member/%,$<),-Itools/cluster) \
+  $(if $(filter test/unit/cluster/% test/schedules/remote/% test/schedules/member/% test/schedules/grain/%,$<),-Itools/cluster) \
   $(if $(filter test/unit/record/% test/fuzz/fuzz_record.c,$<),-Itools/record) \
   $(if $(filter test/unit/durable/% test/api/durable_%,$<),-Itools/durable) \
   $(if $(filter bench/restart/%,$<),-Ibench -DBENCH_NAME='"axo-restart-bench"' $(if $(PROCESS),-DBENCH_PROCESS)) \
@@ -168,7 +168,7 @@ TESTS := $(call programs,$(patsubst %,test/%/*_test.c,unit/* conformance api fau
 CPP_ALL := $(patsubst %.cpp,$B/%,$(filter-out %/ai.cpp,$(wildcard test/example/*.cpp test/example/*/*.cpp test/api/*_test.cpp)))
 NO_CPP := $(if $(shell command -v $(CXX)),,$(CPP_ALL))
 TESTS += $(filter-out $(NO_CPP),$(filter %_test,$(CPP_ALL)))
-SIMS := $B/test/schedules/sim/tree_sim $B/test/schedules/remote/remote_sim $B/test/schedules/member/member_sim
+SIMS := $(patsubst %,$B/test/schedules/%_sim,sim/tree remote/remote member/member grain/grain)
 # http_server needs a parser, which only it links: no program of its own without.
 PARSER := $(if $(NO_PARSER),,$(wildcard /usr/include/http_parser.h))
 # Nor the engine without what draws it.
@@ -194,7 +194,7 @@ PROCESS_USERS := $B/test/example/process $B/bench/w23_process $(PROCESS_TESTS)
 TESTS := $(filter-out $(if $(PROCESS),,$(PROCESS_USERS)),$(TESTS))
 # What nodes promise each other, of a library to come; linked by its tests alone.
 CLUSTER_OBJECTS := $(patsubst %.c,$B/obj/%.o,$(wildcard tools/cluster/*.c))
-CLUSTER_USERS := $(call programs,test/unit/cluster/*_test.c) $B/test/schedules/remote/remote_sim $B/test/schedules/member/member_sim
+CLUSTER_USERS := $(call programs,test/unit/cluster/*_test.c) $(filter-out %/tree_sim,$(SIMS))
 # libaxo-record: a third, which stands on nothing but libaxo.
 NO_RECORD ?= $(if $(filter sim,$v),sim)
 RECORD_OBJECTS := $(patsubst %.c,$B/obj/%.o,$(wildcard tools/record/*.c))
@@ -306,6 +306,8 @@ $(eval $(call beside,process,PROCESS))
 $B/libaxo-cluster.a: $(CLUSTER_OBJECTS)
 $B/libmembers.a: $(patsubst %,$B/obj/test/schedules/member/%.o,store air process ghost)
 $B/test/schedules/member/member_sim: $B/libmembers.a
+$B/libgrain.a: $(patsubst %,$B/obj/test/schedules/grain/%.o,air node watch)
+$B/test/schedules/grain/grain_sim: $B/libgrain.a
 $(CLUSTER_USERS): $B/libaxo-cluster.a
 $B/libremote.a: $(patsubst %,$B/obj/test/schedules/remote/%.o,net node actors)
 $B/test/schedules/remote/remote_sim: $B/libremote.a

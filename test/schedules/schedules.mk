@@ -42,6 +42,14 @@ remote-sim:
 member-sim:
 	+$Q$(in_tests) $(BUILD)/$(or $(VARIANT),debug)/test/schedules/member/member_sim
 	$Q$(BUILD)/$(or $(VARIANT),debug)/test/schedules/member/member_sim --seeds $(or $(SEEDS),2000) $(or $(SEED),1)
+# ---- grain: grains of several nodes, the store that they claim names in, clocks that do not agree.
+#
+#   make grain-sim SEEDS=20000      so many seeds, from SEED on
+#   make grain-sim SEEDS=1 SEED=7   one of them again
+.PHONY: grain-sim
+grain-sim:
+	+$Q$(in_tests) $(BUILD)/$(or $(VARIANT),debug)/test/schedules/grain/grain_sim
+	$Q$(BUILD)/$(or $(VARIANT),debug)/test/schedules/grain/grain_sim --seeds $(or $(SEEDS),2000) $(or $(SEED),1)
 
 # ---- fiber: level 2 of the simulator: scenes whose threads are fibers, in many schedules.
 #
