@@ -25,31 +25,17 @@ $B/test/schedules/sim/simsupport.a: $(patsubst %.c,$B/obj/%.o,$(filter-out %/tre
 $B/test/schedules/sim/tree_sim: $B/test/schedules/sim/simsupport.a
 $B/test/schedules/sim/tree_sim: LDFLAGS += $(SIM_WRAPPED:%=-Wl,--wrap=%)
 
-# ---- remote: systems that know each other as nodes, and what carries messages between them.
+# ---- nodes, each in one program on one thread, by seed:
+#   remote   systems that know each other as nodes, and what carries messages between them
+#   member   who is there: members, their clocks, a store, a network
+#   grain    grains of several nodes, the store that they claim names in, clocks that do not agree
 #
 #   make remote-sim SEEDS=20000      so many seeds, from SEED on
-#   make remote-sim SEEDS=1 SEED=7   one of them again
-.PHONY: remote-sim
-remote-sim:
-	+$Q$(in_tests) $(BUILD)/$(or $(VARIANT),debug)/test/schedules/remote/remote_sim
-	$Q$(BUILD)/$(or $(VARIANT),debug)/test/schedules/remote/remote_sim --seeds $(or $(SEEDS),2000) $(or $(SEED),1)
-
-# ---- member: who is there: members, their clocks, a store, a network.
-#
-#   make member-sim SEEDS=20000      so many seeds, from SEED on
 #   make member-sim SEEDS=1 SEED=7   one of them again; with MEMBER_SIM_SAY=1 it says what happens
-.PHONY: member-sim
-member-sim:
-	+$Q$(in_tests) $(BUILD)/$(or $(VARIANT),debug)/test/schedules/member/member_sim
-	$Q$(BUILD)/$(or $(VARIANT),debug)/test/schedules/member/member_sim --seeds $(or $(SEEDS),2000) $(or $(SEED),1)
-# ---- grain: grains of several nodes, the store that they claim names in, clocks that do not agree.
-#
-#   make grain-sim SEEDS=20000      so many seeds, from SEED on
-#   make grain-sim SEEDS=1 SEED=7   one of them again
-.PHONY: grain-sim
-grain-sim:
-	+$Q$(in_tests) $(BUILD)/$(or $(VARIANT),debug)/test/schedules/grain/grain_sim
-	$Q$(BUILD)/$(or $(VARIANT),debug)/test/schedules/grain/grain_sim --seeds $(or $(SEEDS),2000) $(or $(SEED),1)
+.PHONY: remote-sim member-sim grain-sim
+remote-sim member-sim grain-sim: %-sim:
+	+$Q$(in_tests) $(BUILD)/$(or $(VARIANT),debug)/test/schedules/$*/$*_sim
+	$Q$(BUILD)/$(or $(VARIANT),debug)/test/schedules/$*/$*_sim --seeds $(or $(SEEDS),2000) $(or $(SEED),1)
 
 # ---- fiber: level 2 of the simulator: scenes whose threads are fibers, in many schedules.
 #
