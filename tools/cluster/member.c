@@ -464,8 +464,8 @@ void cluster_member_store(cluster_member *member, int64_t now, cluster_store_sta
         member_listed(member);
 }
 
-/* Revisions up to the highest are of before this life, or known. A higher one of its own is of a put
- * whose answer comes later, or did not come. */
+/* Revisions up to the highest are of before this life, or known. A higher one of its own is of a
+ * put whose answer comes later, or did not come. */
 static void member_own_entry(cluster_member *member, const cluster_entry *entry)
 {
     if (entry->node.incarnation != member->self.incarnation) {
