@@ -1,0 +1,158 @@
+/* pause.c - the door for who pauses a subtree and resumes it: the steps of cell/paused.h. */
+#include <axo/axo.h>
+#include <axo/world.h>
+
+#include "base/aside.h"
+#include "sched/ready.h"
+#include "sched/scheduled.h"
+#include "sched/send.h"
+#include "system/quiet.h"
+#include "system/tree.h"
+
+/* ---- in a turn, or in a door ---- */
+
+/* Whether an actor is of the program's: /user, or below it. */
+static bool pause_may(const axo_system *system, const axo__cell *cell)
+{
+    while (cell != NULL && cell != system->cells[AXO_GUARDIAN_USER])
+        cell = axo__cell_parent(cell);
+    return cell != NULL;
+}
+
+/* `worker` is NULL in a door. */
+static void pause_tell(axo__worker *worker, axo__cell *top, int32_t delta)
+{
+    axo__directives_delta_add(&top->directives, delta);
+    axo__sched_announce_system(worker, top);
+}
+
+/* Under the mutex. `now` was read before: the clock may be a function of the program. */
+static axo_status pause_top(axo__local *local, axo__cell *top, int64_t now)
+{
+    axo__core *core = local->core;
+    const axo_ref ref = axo__cell_ref(top);
+    if (axo__paused_find(&core->paused, ref) < AXO_PAUSES_MAX)
+        return AXO_OK; /* it is paused already */
+    uint32_t place = axo__paused_find(&core->paused, axo_ref_none());
+    if (place == AXO_PAUSES_MAX)
+        return AXO_ELIMIT;
+    axo__paused_put(&core->paused, place, ref);   /* (1) */
+    pause_tell(axo__local_worker(local), top, 1); /* (2) */
+    axo__scheduled_still(local, now);             /* (3) */
+    return AXO_OK;
+}
+
+static axo_status pause_begin(axo_system *system, axo__local *local, axo_ref ref)
+{
+    axo__core *core = local->core;
+    axo__cell *top = axo__table_find(&core->table, ref);
+    if (top == NULL)
+        return AXO_EGONE;
+    if (!pause_may(system, top))
+        return AXO_EINVAL;
+    const int64_t now = axo__core_now(core);
+    axo__os_mutex_lock(&core->paused.mutex);
+    if (axo__paused_sweep(&core->paused, &core->table))
+        axo__scheduled_go_on(local, now);
+    axo_status status = pause_top(local, top, now);
+    axo__os_mutex_unlock(&core->paused.mutex);
+    return status;
+}
+
+/* Under the mutex. */
+static axo_status pause_over(axo__local *local, axo_ref ref, int64_t now)
+{
+    axo__core *core = local->core;
+    uint32_t place = axo__paused_find(&core->paused, ref);
+    if (place == AXO_PAUSES_MAX)
+        return AXO_ENOENT;
+    axo__cell *top = axo__table_find(&core->table, ref);
+    axo__paused_put(&core->paused, place, axo_ref_none()); /* (4) */
+    if (top != NULL)
+        pause_tell(axo__local_worker(local), top, -1); /* (5) */
+    axo__scheduled_go_on(local, now);                  /* (6) */
+    return top != NULL ? AXO_OK : AXO_EGONE;
+}
+
+static axo_status pause_end(axo__local *local, axo_ref ref)
+{
+    axo__paused *paused = &local->core->paused;
+    const int64_t now = axo__core_now(local->core);
+    axo__os_mutex_lock(&paused->mutex);
+    axo_status status = pause_over(local, ref, now);
+    axo__os_mutex_unlock(&paused->mutex);
+    return status;
+}
+
+static axo_ref pause_ref(const axo_system *system, axo_ref given)
+{
+    return axo_ref_is_none(given) ? system->guardians[AXO_GUARDIAN_USER] : given;
+}
+
+/* ---- whether it stands still ---- */
+
+/* An axo__tree_fn. The suspension has been counted and told to every child, and nothing that came
+ * before it is left: so no other directive brings the count to 0, and a child that is born inherits
+ * it. */
+static axo_status pause_stands(void *none, axo__cell *cell)
+{
+    (void)none;
+    const axo__family *family = axo__cell_family(cell);
+    bool rest = (cell->attention & (AXO__ATTENTION_REST | AXO__ATTENTION_SYSTEM)) != 0 ||
+                (family != NULL && family->sweep.ops != NULL);
+    bool held = (axo__state_look(&cell->state) & AXO__HELD) != 0;
+    bool told = axo__directives_delta(axo__cell_directives(cell)) == 0;
+    return held && told && !rest ? AXO_OK : AXO_EBUSY;
+}
+
+/* An axo__quiet_look; `what` is the top. */
+static axo_status pause_look(axo_system *system, const void *what)
+{
+    const axo_ref *top = what;
+    axo_status status = axo__tree_walk(system, *top, pause_stands, NULL);
+    return status == AXO_EBUSY ? AXO_ETIMEDOUT : status;
+}
+
+/* ---- the calls ---- */
+
+axo_status axo_pause(axo_ctx *ctx, axo_ref top)
+{
+    if (axo__caller(ctx) == NULL)
+        return axo__no_caller();
+    axo__local *local = &axo__self->local;
+    axo_system *system = local->core->system;
+    return pause_begin(system, local, pause_ref(system, top));
+}
+
+axo_status axo_resume(axo_ctx *ctx, axo_ref top)
+{
+    if (axo__caller(ctx) == NULL)
+        return axo__no_caller();
+    axo__local *local = &axo__self->local;
+    return pause_end(local, pause_ref(local->core->system, top));
+}
+
+axo_status axo_system_pause(axo_system *system, axo_ref top, int64_t timeout_ns)
+{
+    axo_status status = axo__system_check(system);
+    if (status != AXO_OK)
+        return status;
+    if (axo__self != NULL || axo__away != NULL || axo__aside != 0)
+        return AXO_ECONTEXT;
+    const axo_ref ref = pause_ref(system, top);
+    axo__door *door = axo__door_enter(&system->sched);
+    status = pause_begin(system, &door->local, ref);
+    axo__door_leave(door);
+    return status == AXO_OK ? axo__quiet_until(system, pause_look, &ref, timeout_ns) : status;
+}
+
+axo_status axo_system_resume(axo_system *system, axo_ref top)
+{
+    axo_status status = axo__system_check(system);
+    if (status != AXO_OK)
+        return status;
+    axo__door *door = axo__door_enter(&system->sched);
+    status = pause_end(&door->local, pause_ref(system, top));
+    axo__door_leave(door);
+    return status;
+}
