@@ -45,16 +45,14 @@ static axo_status pause_top(axo__local *local, axo__cell *top, int64_t now)
 static axo_status pause_begin(axo_system *system, axo__local *local, axo_ref ref)
 {
     axo__core *core = local->core;
-    axo__cell *top = axo__table_find(&core->table, ref);
-    if (top == NULL)
-        return AXO_EGONE;
-    if (!pause_may(system, top))
-        return AXO_EINVAL;
     const int64_t now = axo__core_now(core);
+    axo_status status = AXO_EGONE;
     axo__os_mutex_lock(&core->paused.mutex);
+    axo__cell *top = axo__table_find(&core->table, ref); /* first: what has gone is swept */
     if (axo__paused_sweep(&core->paused, &core->table))
         axo__scheduled_go_on(local, now);
-    axo_status status = pause_top(local, top, now);
+    if (top != NULL)
+        status = pause_may(system, top) ? pause_top(local, top, now) : AXO_EINVAL;
     axo__os_mutex_unlock(&core->paused.mutex);
     return status;
 }
@@ -132,6 +130,21 @@ axo_status axo_resume(axo_ctx *ctx, axo_ref top)
     return pause_end(local, pause_ref(local->core->system, top));
 }
 
+static axo_status pause_end_outside(axo_system *system, axo_ref ref)
+{
+    axo__door *door = axo__door_enter(&system->sched);
+    axo_status status = pause_end(&door->local, ref);
+    axo__door_leave(door);
+    return status;
+}
+
+axo_status axo_system_resume(axo_system *system, axo_ref top)
+{
+    axo_status status = axo__system_check(system);
+    return status == AXO_OK ? pause_end_outside(system, pause_ref(system, top)) : status;
+}
+
+/* A top that ends meanwhile is not left in the list. */
 axo_status axo_system_pause(axo_system *system, axo_ref top, int64_t timeout_ns)
 {
     axo_status status = axo__system_check(system);
@@ -143,16 +156,10 @@ axo_status axo_system_pause(axo_system *system, axo_ref top, int64_t timeout_ns)
     axo__door *door = axo__door_enter(&system->sched);
     status = pause_begin(system, &door->local, ref);
     axo__door_leave(door);
-    return status == AXO_OK ? axo__quiet_until(system, pause_look, &ref, timeout_ns) : status;
-}
-
-axo_status axo_system_resume(axo_system *system, axo_ref top)
-{
-    axo_status status = axo__system_check(system);
     if (status != AXO_OK)
         return status;
-    axo__door *door = axo__door_enter(&system->sched);
-    status = pause_end(&door->local, pause_ref(system, top));
-    axo__door_leave(door);
+    status = axo__quiet_until(system, pause_look, &ref, timeout_ns);
+    if (status == AXO_EGONE)
+        (void)pause_end_outside(system, ref);
     return status;
 }
