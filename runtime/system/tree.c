@@ -11,15 +11,18 @@ static void tree_leave(axo_system *system, axo__cell *cell)
     axo__door_leave(door);
 }
 
-/* Enters a cell that stands still. */
-static axo_status tree_enter(axo_system *system, axo__cell *cell)
+/* Whether it is to be entered; else it is left again. */
+static axo_status tree_entered(axo_system *system, axo__cell *cell)
 {
-    if (!axo__state_borrow(&cell->state))
-        return AXO_EBUSY;
     if ((axo__state_look(&cell->state) & AXO__URGENT) == 0)
         return AXO_OK;
     tree_leave(system, cell);
     return AXO_EBUSY;
+}
+
+static axo_status tree_enter(axo_system *system, axo__cell *cell)
+{
+    return axo__state_borrow(&cell->state) ? tree_entered(system, cell) : AXO_EBUSY;
 }
 
 /* One that is borrowed does not end. Until then the door keeps the slot from another life. */
@@ -32,10 +35,7 @@ static axo_status tree_enter_top(axo_system *system, axo_ref top, axo__cell **ou
     *out = cell;
     if (!mine)
         return cell != NULL ? AXO_EBUSY : AXO_EGONE;
-    if ((axo__state_look(&cell->state) & AXO__URGENT) == 0)
-        return AXO_OK;
-    tree_leave(system, cell);
-    return AXO_EBUSY;
+    return tree_entered(system, cell);
 }
 
 static axo__cell *tree_oldest(const axo__cell *cell)

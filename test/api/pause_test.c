@@ -25,7 +25,6 @@ typedef struct world {
     axo_status status;
     axo_ref born;
     axo_ref about; /* of PAUSE, RESUME, WATCH, ASK */
-    /* shown */
     uint32_t shown[5];
     uint32_t suspends;
     int64_t left_ns;
@@ -286,6 +285,37 @@ static void pauses_within_pauses(void **state)
     world_end(&w);
 }
 
+static void world_count(void *user, const axo_visited *it)
+{
+    world *w = user;
+    if (it->kind == AXO_VISITED_ACTOR)
+        w->shown[it->suspends == 1 ? 1 : 0]++;
+}
+
+/* More than a turn tells: whoever has returned has found all of them told. */
+static void very_many_children(void **state)
+{
+    world w;
+    world_begin(&w);
+    axo_ref one = world_spawn(&w);
+    world_run(&w);
+    for (uint32_t i = 0; i < 700; i++)
+        world_send(&w, one, MAKE, 0);
+    world_run(&w);
+    uint32_t steps = 0;
+    for (; axo_system_pause(w.system, one, 0) == AXO_ETIMEDOUT; steps++)
+        assert_int_equal(axo_step_host(w.system, 1, NULL), AXO_OK);
+    assert_true(steps > 2);
+    memset(w.shown, 0, sizeof w.shown);
+    assert_int_equal(axo_system_visit(w.system, world_count, &w), AXO_OK);
+    assert_int_equal(w.shown[1], 701);
+    assert_int_equal(w.shown[0], 0);
+    world_resume(&w, one);
+    world_tell(&w, w.born, DATA);
+    assert_int_equal(w.handled, 1);
+    world_end(&w);
+}
+
 /* ---- time ---- */
 
 static void timers_stand_still(void **state)
@@ -317,6 +347,39 @@ static void timers_stand_still(void **state)
     world_pass(&w, 6);
     assert_int_equal(w.handled, 2);
     assert_int_equal(w.order[1], 5);
+    world_end(&w);
+}
+
+/* Those of one that is paused still stand still. */
+static void pauses_within_pauses_stand_still(void **state)
+{
+    world w;
+    world_begin(&w);
+    axo_ref one = world_spawn(&w);
+    axo_ref below = world_child(&w, one);
+    world_tell(&w, one, TICK);
+    world_tell(&w, below, TICK);
+    world_tell(&w, below, TIMEOUT);
+    world_pass(&w, 10);
+    world_pause(&w, one);
+    world_pause(&w, below);
+    world_pass(&w, 100);
+    world_resume(&w, one);
+    world_pass(&w, 100);
+    assert_int_equal(w.handled, 1);
+    assert_int_equal(w.timeouts, 0);
+    world_pause(&w, one);
+    world_resume(&w, below);
+    world_pass(&w, 100);
+    assert_int_equal(w.handled, 1);
+    world_resume(&w, one);
+    world_pass(&w, 18);
+    assert_int_equal(w.handled, 1);
+    world_pass(&w, 4);
+    assert_int_equal(w.handled, 2);
+    assert_int_equal(w.timeouts, 0);
+    world_pass(&w, 42); /* from its tick on */
+    assert_int_equal(w.timeouts, 1);
     world_end(&w);
 }
 
@@ -575,8 +638,6 @@ static void an_actor_pauses(void **state)
     world_end(&w);
 }
 
-/* ---- what is refused ---- */
-
 static void what_is_refused(void **state)
 {
     world w;
@@ -617,7 +678,9 @@ int main(void)
         cmocka_unit_test(what_waits_already),
         cmocka_unit_test(others_go_on),
         cmocka_unit_test(pauses_within_pauses),
+        cmocka_unit_test(very_many_children),
         cmocka_unit_test(timers_stand_still),
+        cmocka_unit_test(pauses_within_pauses_stand_still),
         cmocka_unit_test(periods_stand_still),
         cmocka_unit_test(silence_stands_still),
         cmocka_unit_test(order_stays),
