@@ -106,9 +106,10 @@ AXO_BEGIN_DECLS
  *               axo_system_visit asks for. While it looks through the timers of a worker, who sets
  *               one there waits
  *   returns     AXO_OK; AXO_ETIMEDOUT: they are paused, but one is in a callback, or the system
- *               has to do with it: another call waits on. AXO_EGONE: none lives that has the
- *               reference, or it has ended meanwhile; AXO_EINVAL: NULL, an actor that is not below
- *               /user; AXO_ELIMIT: AXO_PAUSES_MAX; AXO_ECONTEXT, AXO_ETHREAD, AXO_EFORKED
+ *               has to do with it: another call waits on. AXO_ENOENT: it was paused, and has been
+ *               resumed meanwhile. AXO_EGONE: none lives that has the reference, or it has ended
+ *               meanwhile; AXO_EINVAL: NULL, an actor that is not below /user; AXO_ELIMIT:
+ *               AXO_PAUSES_MAX; AXO_ECONTEXT, AXO_ETHREAD, AXO_EFORKED
  *   after       on all but AXO_OK, AXO_ETIMEDOUT and AXO_ETHREAD nobody is paused */
 AXO_API AXO_NODISCARD axo_status axo_system_pause(axo_system *system, axo_ref top,
                                                   int64_t timeout_ns);

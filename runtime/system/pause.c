@@ -89,25 +89,22 @@ static axo_ref pause_ref(const axo_system *system, axo_ref given)
 
 /* ---- whether it stands still ---- */
 
-/* An axo__tree_fn. The suspension has been counted and told to every child, and nothing that came
- * before it is left: so no other directive brings the count to 0, and a child that is born inherits
- * it. */
+/* An axo__tree_fn. A cell that is entered has no work of the system's to do, nor has its parent: so
+ * it has counted the suspension and told every child, and a child that is born inherits it. */
 static axo_status pause_stands(void *none, axo__cell *cell)
 {
     (void)none;
-    const axo__family *family = axo__cell_family(cell);
-    bool rest = (cell->attention & (AXO__ATTENTION_REST | AXO__ATTENTION_SYSTEM)) != 0 ||
-                (family != NULL && family->sweep.ops != NULL);
-    bool held = (axo__state_look(&cell->state) & AXO__HELD) != 0;
-    bool told = axo__directives_delta(axo__cell_directives(cell)) == 0;
-    return held && told && !rest ? AXO_OK : AXO_EBUSY;
+    return (axo__state_look(&cell->state) & AXO__HELD) != 0 ? AXO_OK : AXO_EBUSY;
 }
 
-/* An axo__quiet_look; `what` is the top. */
+/* An axo__quiet_look; `what` is the top. The list comes last: one that was resumed is not in it. */
 static axo_status pause_look(axo_system *system, const void *what)
 {
     const axo_ref *top = what;
     axo_status status = axo__tree_walk(system, *top, pause_stands, NULL);
+    if (status != AXO_EGONE &&
+        axo__paused_find(&system->core.paused, *top) == AXO_PAUSES_MAX)
+        return AXO_ENOENT;
     return status == AXO_EBUSY ? AXO_ETIMEDOUT : status;
 }
 

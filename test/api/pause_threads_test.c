@@ -29,6 +29,7 @@ typedef struct world {
     _Atomic uint32_t lost;   /* balls that were not thrown on */
     _Atomic bool leave;      /* the visitors of slots */
     _Atomic uint32_t born;
+    axo_status status;
     sem_t inside;
     sem_t go_on;
     sem_t work;
@@ -325,6 +326,39 @@ static void groups_wait(void **state)
     world_end(&w);
 }
 
+static void *world_pauses(void *arg)
+{
+    world *w = arg;
+    w->status = axo_system_pause(w->system, w->players[0], 5000 * MS);
+    (void)sem_post(&w->inside);
+    return NULL;
+}
+
+/* Who waits for a pause that another thread has ended is told. */
+static void resumed_while_it_is_waited_for(void **state)
+{
+    static world w;
+    pthread_t other;
+    world_begin(&w, (axo_options)AXO_OPTIONS(.workers = 2));
+    w.players[0] = world_spawn(&w, AXO_DISPATCH_DEFAULT);
+    w.over = true;
+    world_send(&w, w.players[0], WAIT);
+    while (sem_wait(&w.inside) != 0)
+        continue;
+    assert_int_equal(pthread_create(&other, NULL, world_pauses, &w), 0);
+    while (axo_system_resume(w.system, w.players[0]) == AXO_ENOENT)
+        (void)sched_yield();
+    while (sem_wait(&w.inside) != 0)
+        continue;
+    assert_int_equal(w.status, AXO_ENOENT);
+    (void)sem_post(&w.go_on);
+    assert_int_equal(pthread_join(other, NULL), 0);
+    world_send(&w, w.players[0], BALL);
+    assert_int_equal(axo_system_quiesce(w.system, LONG), AXO_OK);
+    assert_int_equal(w.handled, 2);
+    world_end(&w);
+}
+
 static void *world_resumes(void *arg)
 {
     world *w = arg;
@@ -346,7 +380,7 @@ static void on_and_off(void **state)
     assert_int_equal(pthread_create(&other, NULL, world_resumes, &w), 0);
     for (uint32_t i = 0; i < 2000; i++) {
         axo_status status = axo_system_pause(w.system, w.players[0], i % 2 == 0 ? 0 : MS);
-        assert_true(status == AXO_OK || status == AXO_ETIMEDOUT);
+        assert_true(status == AXO_OK || status == AXO_ETIMEDOUT || status == AXO_ENOENT);
         world_send(&w, w.players[0], i % 8 == 0 ? FALL : BALL);
     }
     w.leave = true;
@@ -371,6 +405,7 @@ int main(void)
         cmocka_unit_test(stepped),
         cmocka_unit_test(a_handler_takes_its_time),
         cmocka_unit_test(groups_wait),
+        cmocka_unit_test(resumed_while_it_is_waited_for),
         cmocka_unit_test(on_and_off),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
