@@ -13,8 +13,7 @@ void axo__paused_put(axo__paused *paused, uint32_t place, axo_ref top)
 {
     const uint32_t count = axo__a32_load_relaxed(&paused->count);
     AXO_DEBUG_ASSERT(place < AXO_PAUSES_MAX);
-    AXO_DEBUG_ASSERT(axo_ref_is_none(top) ==
-                     (axo__a64_load_relaxed(&paused->tops[place]) != 0));
+    AXO_DEBUG_ASSERT(axo_ref_is_none(top) == (axo__a64_load_relaxed(&paused->tops[place]) != 0));
     axo__a64_store_relaxed(&paused->tops[place], top.bits);
     axo__a32_store_relaxed(&paused->count, axo_ref_is_none(top) ? count - 1 : count + 1);
 }

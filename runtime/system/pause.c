@@ -19,26 +19,19 @@ static bool pause_may(const axo_system *system, const axo__cell *cell)
     return cell != NULL;
 }
 
-/* `worker` is NULL in a door. */
-static void pause_tell(axo__worker *worker, axo__cell *top, int32_t delta)
+/* Under the mutex. *begins: it is paused from now on. That is announced behind the mutex, since the
+ * program may hear that there is work (axo_options.on_work). */
+static axo_status pause_top(axo__paused *paused, axo__cell *top, bool *begins)
 {
-    axo__directives_delta_add(&top->directives, delta);
-    axo__sched_announce_system(worker, top);
-}
-
-/* Under the mutex. `now` was read before: the clock may be a function of the program. */
-static axo_status pause_top(axo__local *local, axo__cell *top, int64_t now)
-{
-    axo__core *core = local->core;
     const axo_ref ref = axo__cell_ref(top);
-    if (axo__paused_find(&core->paused, ref) < AXO_PAUSES_MAX)
+    if (axo__paused_find(paused, ref) < AXO_PAUSES_MAX)
         return AXO_OK; /* it is paused already */
-    uint32_t place = axo__paused_find(&core->paused, axo_ref_none());
+    uint32_t place = axo__paused_find(paused, axo_ref_none());
     if (place == AXO_PAUSES_MAX)
         return AXO_ELIMIT;
-    axo__paused_put(&core->paused, place, ref);   /* (1) */
-    pause_tell(axo__local_worker(local), top, 1); /* (2) */
-    axo__scheduled_still(local, now);             /* (3) */
+    axo__paused_put(paused, place, ref);            /* (1) */
+    axo__directives_delta_add(&top->directives, 1); /* (2) */
+    *begins = true;
     return AXO_OK;
 }
 
@@ -46,40 +39,43 @@ static axo_status pause_begin(axo_system *system, axo__local *local, axo_ref ref
 {
     axo__core *core = local->core;
     const int64_t now = axo__core_now(core);
+    bool begins = false;
     axo_status status = AXO_EGONE;
     axo__os_mutex_lock(&core->paused.mutex);
     axo__cell *top = axo__table_find(&core->table, ref); /* first: what has gone is swept */
-    if (axo__paused_sweep(&core->paused, &core->table))
-        axo__scheduled_go_on(local, now);
+    bool swept = axo__paused_sweep(&core->paused, &core->table);
     if (top != NULL)
-        status = pause_may(system, top) ? pause_top(local, top, now) : AXO_EINVAL;
+        status = pause_may(system, top) ? pause_top(&core->paused, top, &begins) : AXO_EINVAL;
     axo__os_mutex_unlock(&core->paused.mutex);
+    if (swept)
+        axo__scheduled_go_on(local, now);
+    if (begins) {
+        axo__sched_announce_system(axo__local_worker(local), top);
+        axo__scheduled_still(local, now); /* (3) */
+    }
     return status;
-}
-
-/* Under the mutex. */
-static axo_status pause_over(axo__local *local, axo_ref ref, int64_t now)
-{
-    axo__core *core = local->core;
-    uint32_t place = axo__paused_find(&core->paused, ref);
-    if (place == AXO_PAUSES_MAX)
-        return AXO_ENOENT;
-    axo__cell *top = axo__table_find(&core->table, ref);
-    axo__paused_put(&core->paused, place, axo_ref_none()); /* (4) */
-    if (top != NULL)
-        pause_tell(axo__local_worker(local), top, -1); /* (5) */
-    axo__scheduled_go_on(local, now);                  /* (6) */
-    return top != NULL ? AXO_OK : AXO_EGONE;
 }
 
 static axo_status pause_end(axo__local *local, axo_ref ref)
 {
-    axo__paused *paused = &local->core->paused;
-    const int64_t now = axo__core_now(local->core);
+    axo__core *core = local->core;
+    axo__paused *paused = &core->paused;
+    const int64_t now = axo__core_now(core);
     axo__os_mutex_lock(&paused->mutex);
-    axo_status status = pause_over(local, ref, now);
+    uint32_t place = axo__paused_find(paused, ref);
+    axo__cell *top = axo__table_find(&core->table, ref);
+    if (place < AXO_PAUSES_MAX) {
+        axo__paused_put(paused, place, axo_ref_none()); /* (4) */
+        if (top != NULL)
+            axo__directives_delta_add(&top->directives, -1); /* (5) */
+    }
     axo__os_mutex_unlock(&paused->mutex);
-    return status;
+    if (place == AXO_PAUSES_MAX)
+        return AXO_ENOENT;
+    if (top != NULL)
+        axo__sched_announce_system(axo__local_worker(local), top);
+    axo__scheduled_go_on(local, now); /* (6) */
+    return top != NULL ? AXO_OK : AXO_EGONE;
 }
 
 static axo_ref pause_ref(const axo_system *system, axo_ref given)
@@ -90,11 +86,14 @@ static axo_ref pause_ref(const axo_system *system, axo_ref given)
 /* ---- whether it stands still ---- */
 
 /* An axo__tree_fn. A cell that is entered has no work of the system's to do, nor has its parent: so
- * it has counted the suspension and told every child, and a child that is born inherits it. */
+ * it has counted the suspension and told every child, and a child that is born inherits it. But of
+ * the top another thread may be about to say so. */
 static axo_status pause_stands(void *none, axo__cell *cell)
 {
     (void)none;
-    return (axo__state_look(&cell->state) & AXO__HELD) != 0 ? AXO_OK : AXO_EBUSY;
+    bool held = (axo__state_look(&cell->state) & AXO__HELD) != 0;
+    bool told = axo__directives_delta(axo__cell_directives(cell)) == 0;
+    return held && told ? AXO_OK : AXO_EBUSY;
 }
 
 /* An axo__quiet_look; `what` is the top. The list comes last: one that was resumed is not in it. */
@@ -102,8 +101,7 @@ static axo_status pause_look(axo_system *system, const void *what)
 {
     const axo_ref *top = what;
     axo_status status = axo__tree_walk(system, *top, pause_stands, NULL);
-    if (status != AXO_EGONE &&
-        axo__paused_find(&system->core.paused, *top) == AXO_PAUSES_MAX)
+    if (status != AXO_EGONE && axo__paused_find(&system->core.paused, *top) == AXO_PAUSES_MAX)
         return AXO_ENOENT;
     return status == AXO_EBUSY ? AXO_ETIMEDOUT : status;
 }
