@@ -193,3 +193,37 @@ static void play_pause_end(void)
 const stage_scene scene_pause_end = {.name = "pause-end",
                                      .what = "a subtree is paused, and ends",
                                      .play = play_pause_end, .delay = 1};
+
+static void paused_on(void *arg)
+{
+    for (uint32_t i = 0; i < 2; i++) {
+        axo_status status = axo_system_pause(at.system, top, 0);
+        CHECK(status == AXO_OK || status == AXO_ETIMEDOUT || status == AXO_ENOENT);
+    }
+}
+
+static void paused_off(void *arg)
+{
+    for (uint32_t i = 0; i < 2; i++) {
+        axo_status status = axo_system_resume(at.system, top);
+        CHECK(status == AXO_OK || status == AXO_ENOENT);
+    }
+}
+
+/* Who says last that they go on is heard, whatever was said before. */
+static void play_pause_two(void)
+{
+    static const uint32_t fall = FALL;
+    paused_begin(2);
+    stage_thread("pauser", paused_on, NULL);
+    stage_thread("resumer", paused_off, NULL);
+    stage_thread("failer", paused_send, (void *)(uintptr_t)&fall);
+    stage_go();
+    (void)axo_system_resume(at.system, top);
+    axo__sim_settle(-1);
+    paused_end();
+}
+
+const stage_scene scene_pause_two = {.name = "pause-two",
+                                     .what = "one thread pauses a subtree, another resumes it",
+                                     .play = play_pause_two, .delay = 1};
