@@ -39,12 +39,13 @@
  *
  * What the program does from outside it does through the recorder: what has no function here in
  * axo_recording.call, which may call anything that takes an axo_system but what runs or waits for
- * actors (axo_system_ask, axo_system_stop, axo_system_quiesce, axo_group_wait). Messages, spawns
- * and turns that go past the recorder break the recording when the next step sees them. Payloads
- * are bytes. Each aligned word of them that is the reference of an actor, the last one of its
- * axo_ref_index, is played as the reference of the same actor, and is not in the file itself; of
- * words that are none one in 2^32 could be taken for one. What has pointers in it, a payload that
- * is handed over too, is made by `call`, in both runs, from bytes.
+ * actors (axo_system_ask, axo_system_stop, axo_system_quiesce, axo_group_wait; axo_system_pause is
+ * called with no timeout, and again behind a step). Messages, spawns and turns that go past the
+ * recorder break the recording when the next step sees them. Payloads are bytes. Each aligned word
+ * of them that is the reference of an actor, the last one of its axo_ref_index, is played as the
+ * reference of the same actor, and is not in the file itself; of words that are none one in 2^32
+ * could be taken for one. What has pointers in it, a payload that is handed over too, is made by
+ * `call`, in both runs, from bytes.
  *
  * What is in the file when. No turn is run before all that it depends on has been given to the
  * operating system: one write for each step, and one for each call. So a process that is killed or

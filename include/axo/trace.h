@@ -22,8 +22,8 @@
     X(AXO_EV_RECEIVE, "receive", "tag, before the call")                                           \
     X(AXO_EV_RECEIVED, "received", "status")                                                       \
     X(AXO_EV_FAIL, "fail", "failure kind << 32 | code")                                            \
-    X(AXO_EV_SUSPEND, "suspend", "0: own failure; 1: by parent; 2: while it waits to terminate")   \
-    X(AXO_EV_RESUME, "resume", "0: own failure is over; 1: by parent")                             \
+    X(AXO_EV_SUSPEND, "suspend", "0: own failure; 1: by parent, axo_pause; 2: until it has ended") \
+    X(AXO_EV_RESUME, "resume", "0: own failure is over; 1: by parent, axo_resume")                 \
     X(AXO_EV_REPORT, "report", "child's reference bits: report taken by its parent")               \
     X(AXO_EV_HOLD, "hold", "child's reference bits: report held back")                             \
     X(AXO_EV_DECIDE, "decide", "directive << 32 | low bits of the child's slot")                   \

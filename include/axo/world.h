@@ -1,6 +1,7 @@
-/* world.h - all that a system has in it: shown while it stands still, so that a program saves its
- * world and makes it again from what it has saved (test/example/saved_game.c); and given other code
- * while it runs, so that a plugin can be unloaded (test/example/plugin.c).
+/* world.h - all that a system has in it: paused, and resumed as if nothing had happened; shown
+ * while it stands still, so that a program saves its world and makes it again from what it has
+ * saved (test/example/saved_game.c); and given other code while it runs, so that a plugin can be
+ * unloaded (test/example/plugin.c).
  *
  *     static void save(void *user, const axo_visited *it)
  *     {
@@ -76,16 +77,66 @@ static inline void axo_replacement_init(axo_replacement *out)
     *out = fresh;
 }
 
+/* Subtrees that can be paused at a time. */
+#define AXO_PAUSES_MAX 64
+
 AXO_BEGIN_DECLS
+
+/* Pauses an actor and all below it, those that are spawned there from now on too; `top` is the
+ * highest of them, none: all of /user. What comes waits in its mailbox: messages, notices, events,
+ * readiness. Nothing of it is lost or overtaken.
+ *
+ * The time of timers stands still for them: of axo_timer_start, axo_receive_timeout, and of what
+ * anybody has scheduled to be sent to them (time.h). When they go on each has the time left that it
+ * had when they were paused. axo_now goes on, and so does the time of all else: deadlines of the
+ * program's threads, retry windows, back-offs, sends that wait for room.
+ *
+ * The system's own work goes on: stops and what they call, restarts that were decided on, births
+ * with construct and pre_start, watches, axo_class_replace. A failure waits for a supervisor that
+ * is paused, as messages do; one of `top` is decided by its parent, which is not.
+ *
+ * A subtree of a paused one can be paused too: an actor goes on when none of them is any more, and
+ * axo_visited.suspends counts each. What is paused already is AXO_OK, and no second time.
+ *
+ *   thread      any, outside of callbacks. It takes what nobody else would run, as
+ *               axo_class_replace does: turns in which an actor may still handle messages before
+ *               it is paused
+ *   timeout_ns  of the operating system's clock; 0: none; negative: no deadline
+ *   blocks      until none of them is in a callback and none begins one by itself, which is what
+ *               axo_system_visit asks for. While it looks through the timers of a worker, who sets
+ *               one there waits
+ *   returns     AXO_OK; AXO_ETIMEDOUT: they are paused, but one is in a callback, or the system
+ *               has to do with it: another call waits on. AXO_ENOENT: it was paused, and has been
+ *               resumed meanwhile. AXO_EGONE: none lives that has the reference, or it has ended
+ *               meanwhile; AXO_EINVAL: NULL, an actor that is not below /user; AXO_ELIMIT:
+ *               AXO_PAUSES_MAX; AXO_ECONTEXT, AXO_ETHREAD, AXO_EFORKED
+ *   after       on all but AXO_OK, AXO_ETIMEDOUT and AXO_ETHREAD nobody is paused */
+AXO_API AXO_NODISCARD axo_status axo_system_pause(axo_system *system, axo_ref top,
+                                                  int64_t timeout_ns);
+
+/* Goes on. What was scheduled for an actor below `top` that has ended goes on too, to be a dead
+ * letter.
+ *   thread    any
+ *   blocks    no; for the timers as axo_system_pause
+ *   returns   AXO_OK; AXO_ENOENT: `top` is not paused; AXO_EGONE: it was, and has ended;
+ *             AXO_EINVAL: NULL; AXO_EFORKED */
+AXO_API axo_status axo_system_resume(axo_system *system, axo_ref top);
+
+/* The same from an actor, which may be one of them. It does not wait: the highest of them is paused
+ * behind the callback that it is in, those below as soon as it has told them.
+ *   thread    only the callback that was given `ctx`
+ *   returns   as the two above, but for AXO_ETIMEDOUT and AXO_ETHREAD */
+AXO_API axo_status axo_pause(axo_ctx *ctx, axo_ref top);
+AXO_API axo_status axo_resume(axo_ctx *ctx, axo_ref top);
 
 /* Shows every actor below /user that has not ended, a parent before its children and those from the
  * oldest on, each with what waits for it. An actor is kept from running from when it is shown until
  * all of its children have been; messages may come meanwhile, and are not shown.
  *
  * All that is shown belongs together if the system stands still: between two calls of axo_run_host,
- * while no thread visits a slot, or behind axo_system_quiesce. Meanwhile nothing that was scheduled
- * may be cancelled by another thread. The runtime's own messages are not shown: notices, requests
- * to stop, and what descriptors are ready.
+ * while no thread visits a slot, or behind axo_system_quiesce or axo_system_pause. Meanwhile
+ * nothing that was scheduled may be cancelled by another thread. The runtime's own messages are not
+ * shown: notices, requests to stop, and what descriptors are ready.
  *
  *   thread    any, outside of callbacks
  *   blocks    no

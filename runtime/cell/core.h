@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "cell/limit.h"
 #include "cell/name.h"
+#include "cell/paused.h"
 #include "cell/replacing.h"
 #include "cell/storm.h"
 #include "cell/table.h"
@@ -138,6 +139,7 @@ struct axo__core {
                                  failed requests; while 0, no failure looks (sched/answer.h) */
     axo__storm storm;         /* the governor of restarts */
     axo__aptr replacing;      /* an axo__replacing; NULL: no class is replaced */
+    axo__paused paused;
     /* Of the layers above: the event stream and the book of dead letters; see cell/event.h. */
     void (*publish)(axo__local *local, const struct axo__event *event);
     void (*record)(axo__local *local, const axo_dead_record *record);
@@ -170,6 +172,13 @@ int64_t axo__core_clock(const axo__core *core);
 static inline int64_t axo__core_now(const axo__core *core)
 {
     return axo__likely(core->clock == NULL) ? axo__os_now() : axo__core_clock(core);
+}
+
+/* Whether the time of an actor stands still. In a turn, or in a door. */
+static inline bool axo__core_stands(const axo__core *core, axo_ref actor)
+{
+    return axo__unlikely(axo__paused_any(&core->paused)) &&
+           axo__paused_has(&core->paused, &core->table, actor);
 }
 
 /* A cell whose grace period is over, and whose node lies in the injector of the host, which comes

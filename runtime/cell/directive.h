@@ -13,8 +13,11 @@
  * A class that is to be replaced (replacing.h) is a hint in the word: who finds it asks the core
  * what there is to do, so one too many does no harm, and who waits for the actor says it again.
  *
- * Roles      look, stop, replace: every thread.  take: the child's runner.  The others: the
- *            parent's runner; restart_own also the child's runner, when the parent's answer was
+ * A pause of a subtree adds a suspension to its top, and a resumption when it is over
+ * (cell/paused.h): they are summed with the parent's, and need no part of theirs.
+ *
+ * Roles      look, stop, replace, a pause: every thread.  take: the child's runner.  The others:
+ *            the parent's runner; restart_own also the child's runner, when the parent's answer was
  *            made in its turn.
  *
  * The word is announced separately: a thread that adds to another cell's word sets URGENT in its

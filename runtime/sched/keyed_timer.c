@@ -30,6 +30,8 @@ struct axo__keyed_timers {
     axo_ref self;
     int64_t after;     /* the receive timeout; 0: off */
     int64_t last;      /* when its time began: the last message that counts, or its start */
+    int64_t still_at;  /* its time has stood still since then, or since `last`, if `still` */
+    bool still;        /* the actor is paused */
     uint64_t due;      /* of `timer`, a tick, if `out` */
     bool out;          /* the timer is armed, or its tick under way */
     uint64_t number;   /* of the latest start of a key */
@@ -373,6 +375,8 @@ axo_status axo__keyed_timer_receive_timeout(axo__worker *worker, axo__cell *cell
         return AXO_ENOMEM;
     keyed->after = after;
     keyed->last = axo__core_now(worker->local.core);
+    keyed->still = axo__core_stands(worker->local.core, keyed->self); /* a hook, or its last word */
+    keyed->still_at = keyed->last;
     keyed_timer_bring_forward(keyed);
     keyed_timer_arm(worker, keyed);
     return AXO_OK;
@@ -387,6 +391,27 @@ void axo__keyed_timer_receive_timeout_off(axo__cell *cell)
     keyed->after = 0;
     if (keyed->out && axo__timer_disarm(&keyed->timer))
         keyed->out = false;
+}
+
+/* While its time stands still the timer may fire, since its tick is judged when it comes up: when
+ * the actor has gone on, and `last` has moved. */
+void axo__keyed_timer_stand(axo__worker *worker, axo__cell *cell)
+{
+    AXO_DEBUG_ASSERT(axo__state_is_running(&cell->state));
+    axo__keyed_timers *keyed = keyed_timer_at(cell);
+    if (keyed == NULL)
+        return;
+    axo__core *core = worker->local.core;
+    bool still = axo__core_stands(core, keyed->self);
+    if (still == keyed->still)
+        return;
+    int64_t now = axo__core_now(core);
+    int64_t from = keyed->last > keyed->still_at ? keyed->last : keyed->still_at;
+    int64_t stood = axo__clock_since(now, from);
+    if (!still && stood > 0)
+        keyed->last = axo__clock_add(keyed->last, stood);
+    keyed->still = still;
+    keyed->still_at = now;
 }
 
 /* A tick of the receive timeout has come up; true: the actor has received nothing for the whole

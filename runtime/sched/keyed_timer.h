@@ -48,6 +48,11 @@ bool axo__keyed_timer_go_on(axo__worker *worker, axo__cell *cell);
 /* Sets the receive timeout to `after` ns; 0: off. AXO_OK, AXO_ENOMEM. */
 axo_status axo__keyed_timer_receive_timeout(axo__worker *worker, axo__cell *cell, int64_t after);
 
+/* The actor has been paused, or is no more, as far as it has been told of it: its receive timeout
+ * stands still, or goes on with what is left. By the cell's runner, or who has borrowed it, after
+ * each taking of suspensions. */
+void axo__keyed_timer_stand(axo__worker *worker, axo__cell *cell);
+
 /* Switches the receive timeout off; takes no memory. */
 void axo__keyed_timer_receive_timeout_off(axo__cell *cell);
 

@@ -167,6 +167,25 @@ void axo__scheduled_fini(axo__timers *timers)
 
 /* ---- set, cancel, mark ---- */
 
+/* Under the mutex: a record that is in no wheel stands still, with the time that is left. */
+static void scheduled_keep(axo__timers *timers, axo__scheduled *scheduled, int64_t now)
+{
+    int64_t left = axo__clock_since(scheduled->due, now);
+    scheduled->due = left > 0 ? left : 0;
+    axo__timers_keep(timers, &scheduled->timer);
+}
+
+/* Under the mutex: puts a record into the wheel, or it stands still; returns whether the wheel's
+ * next time has come nearer. */
+static bool scheduled_put(axo__timers *timers, axo__scheduled *scheduled, uint64_t tick,
+                          int64_t now)
+{
+    if (axo__likely(!axo__core_stands(timers->core, scheduled->to)))
+        return axo__timers_put(timers, &scheduled->timer, tick, now);
+    scheduled_keep(timers, scheduled, now);
+    return false;
+}
+
 /* The clock is read before the mutex is taken, since it may be a function of the program. The owner
  * of the wheel is woken after the mutex is given up, if `next` has come nearer (sched/timer.h). */
 axo_status axo__scheduled_set(axo__local *local, const axo__scheduled_order *order, axo_timer *out)
@@ -193,7 +212,7 @@ axo_status axo__scheduled_set(axo__local *local, const axo__scheduled_order *ord
         scheduled->period = order->period;
         scheduled->kind = (uint8_t)order->kind;
         scheduled->timer.number = ++timers->number;
-        nearer = axo__timers_put(timers, &scheduled->timer, axo__timer_due(now, order->first), now);
+        nearer = scheduled_put(timers, scheduled, axo__timer_due(now, order->first), now);
         if (out != NULL) {
             out->bits = scheduled->timer.number;
             out->bits2 = (uint64_t)(timers->owner->local.index + 1) << 32 | scheduled->index;
@@ -227,7 +246,8 @@ static axo__scheduled *scheduled_find(axo__timers *timers, axo_timer timer)
     return scheduled->timer.number == timer.bits ? scheduled : NULL;
 }
 
-/* Whether the record is in the wheel; otherwise the record is free, being fired or being closed. */
+/* Whether the record is in the wheel, or stands still; otherwise it is free, being fired or being
+ * closed. */
 static bool scheduled_waits(const axo__scheduled *scheduled)
 {
     return scheduled->timer.node.place != AXO__WHEEL_NONE;
@@ -286,7 +306,8 @@ static bool scheduled_show(const axo__scheduled *scheduled, axo__scheduled_info 
                                  .message = scheduled->message,
                                  .due = scheduled->due,
                                  .period = scheduled->period,
-                                 .kind = scheduled->kind};
+                                 .kind = scheduled->kind,
+                                 .still = scheduled->timer.node.place == AXO__WHEEL_STILL};
     return true;
 }
 
@@ -378,7 +399,7 @@ static void scheduled_finish(axo__timers *timers, axo__worker *worker, axo__time
     AXO_DEBUG_ASSERT(!scheduled_waits(scheduled));
     bool over = scheduled->cancelled || timers->closed || (timers->closing && scheduled->at_close);
     if (again > 0 && !over) {
-        (void)axo__timers_put(timers, &scheduled->timer, axo__tick_at(scheduled->due), now);
+        (void)scheduled_put(timers, scheduled, axo__tick_at(scheduled->due), now);
         return;
     }
     if (scheduled->message != NULL)
@@ -387,6 +408,69 @@ static void scheduled_finish(axo__timers *timers, axo__worker *worker, axo__time
 }
 
 static const axo__timer_ops scheduled_ops = {.fire = scheduled_fire, .finish = scheduled_finish};
+
+/* ---- paused actors ---- */
+
+typedef struct scheduled_pause {
+    axo__timers *timers;
+    int64_t now;
+} scheduled_pause;
+
+/* An axo__wheel_each. Of all timers only these have a message for whomever; an actor's receive
+ * timeout is stood still by its runner. */
+static void scheduled_still(void *arg, axo__wheel_node *node)
+{
+    const scheduled_pause *pause = arg;
+    axo__scheduled *scheduled = (axo__scheduled *)(void *)node;
+    if (scheduled->timer.ops != &scheduled_ops ||
+        !axo__core_stands(pause->timers->core, scheduled->to))
+        return;
+    axo__timers_take(pause->timers, &scheduled->timer);
+    scheduled_keep(pause->timers, scheduled, pause->now);
+}
+
+/* In one go, in the order in which they would fire: so those of one tick keep theirs. */
+void axo__scheduled_still(axo__local *local, int64_t now)
+{
+    const axo__sched *sched = axo__core_sched(local->core);
+    for (uint32_t i = 0; i < sched->worker_count; i++) {
+        scheduled_pause pause = {.timers = sched->workers[i].timers, .now = now};
+        axo__os_mutex_lock(&pause.timers->mutex);
+        axo__wheel_each(&pause.timers->wheel, scheduled_still, &pause);
+        axo__os_mutex_unlock(&pause.timers->mutex);
+    }
+}
+
+/* Under the mutex; returns whether the wheel's next time has come nearer. */
+static bool scheduled_go_on(axo__timers *timers, int64_t now)
+{
+    axo__wheel_node *next = timers->still.first;
+    bool nearer = false;
+    while (next != NULL) {
+        axo__scheduled *scheduled = (axo__scheduled *)(void *)next;
+        const int64_t left = scheduled->due;
+        next = next->next;
+        if (axo__core_stands(timers->core, scheduled->to))
+            continue;
+        axo__timers_take(timers, &scheduled->timer);
+        scheduled->due = axo__clock_add(now, left);
+        nearer = axo__timers_put(timers, &scheduled->timer, axo__timer_due(now, left), now) ||
+                 nearer;
+    }
+    return nearer;
+}
+
+void axo__scheduled_go_on(axo__local *local, int64_t now)
+{
+    const axo__sched *sched = axo__core_sched(local->core);
+    for (uint32_t i = 0; i < sched->worker_count; i++) {
+        axo__timers *timers = sched->workers[i].timers;
+        axo__os_mutex_lock(&timers->mutex);
+        bool nearer = scheduled_go_on(timers, now);
+        axo__os_mutex_unlock(&timers->mutex);
+        axo__timers_told(timers, axo__local_worker(local), nearer);
+    }
+}
 
 /* ---- the close ---- */
 

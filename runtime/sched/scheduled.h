@@ -12,7 +12,7 @@ typedef struct axo__scheduled {
     axo__timer timer; /* first; its node links free records; number 0: free */
     axo_ref to;
     axo__message *message;
-    int64_t due;       /* saturated */
+    int64_t due;       /* saturated; while it stands still: what is left, at least 0 */
     int64_t period;
     uint32_t index;
     uint8_t kind;      /* an axo_timer_kind */
@@ -62,6 +62,7 @@ typedef struct axo__scheduled_info {
     int64_t due;
     int64_t period;
     uint32_t kind;         /* an axo_timer_kind */
+    bool still;            /* its time stands still: `due` is what is left */
 } axo__scheduled_info;
 
 /* Looks at the message of a handle; false: none waits. */
@@ -70,6 +71,11 @@ bool axo__scheduled_look(axo__core *core, axo_timer timer, axo__scheduled_info *
 /* Looks at the next one of a wheel from the place *at on, which moves behind it; false: there is
  * none. `timers` may be NULL. */
 bool axo__scheduled_next(axo__timers *timers, uint32_t *at, axo__scheduled_info *out);
+
+/* Step (3) of cell/paused.h: the time of what is scheduled for paused actors stands still. Step
+ * (6): it goes on for who is paused no more, or has ended. `now`: axo__core_now, from before. */
+void axo__scheduled_still(axo__local *local, int64_t now);
+void axo__scheduled_go_on(axo__local *local, int64_t now);
 
 /* /user begins to stop: sends the marked messages of all wheels. */
 void axo__scheduled_close(axo__worker *worker);

@@ -84,11 +84,36 @@ bool axo__timers_put(axo__timers *timers, axo__timer *timer, uint64_t due, int64
     return axo__timers_next(timers) < before;
 }
 
+void axo__timers_keep(axo__timers *timers, axo__timer *timer)
+{
+    axo__wheel_list *still = &timers->still;
+    axo__wheel_node *node = &timer->node;
+    AXO_DEBUG_ASSERT(timer->home == timers && timer->number != 0);
+    node->place = AXO__WHEEL_STILL;
+    node->next = NULL;
+    node->before = still->last;
+    *(still->last != NULL ? &still->last->next : &still->first) = node;
+    still->last = node;
+    timers->armed++;
+}
+
+static void timer_take_still(axo__timers *timers, axo__wheel_node *node)
+{
+    axo__wheel_list *still = &timers->still;
+    *(node->before != NULL ? &node->before->next : &still->first) = node->next;
+    *(node->next != NULL ? &node->next->before : &still->last) = node->before;
+    node->place = AXO__WHEEL_NONE;
+}
+
 void axo__timers_take(axo__timers *timers, axo__timer *timer)
 {
     AXO_DEBUG_ASSERT(timer->home == timers && timer->node.place != AXO__WHEEL_NONE);
-    axo__wheel_remove(&timers->wheel, &timer->node);
     timers->armed--;
+    if (axo__unlikely(timer->node.place == AXO__WHEEL_STILL)) {
+        timer_take_still(timers, &timer->node);
+        return;
+    }
+    axo__wheel_remove(&timers->wheel, &timer->node);
     timer_refresh(timers);
 }
 

@@ -87,12 +87,13 @@ struct axo__timers {
     axo__core *core;
     axo__worker *owner;
     uint64_t number;     /* of the last arming or scheduled message */
-    uint64_t armed;      /* timers in the wheel */
+    uint64_t armed;      /* timers in the wheel, and those that stand still */
     uint64_t fired;      /* taken out of it as their time had come */
     bool firing;         /* a worker is firing this wheel */
     bool closing;        /* /user stops: messages that are marked for that have been sent */
     bool closed;         /* no timer is armed or fired any more */
     axo__scheduled_all scheduled;
+    axo__wheel_list still; /* timers whose time stands still (cell/paused.h) */
     axo__wheel wheel;
     _Alignas(AXO__CACHE_LINE) axo__a64 next; /* written under the mutex */
 };
@@ -154,7 +155,10 @@ void axo__timers_look(axo__sched *sched);
 bool axo__timers_put(axo__timers *timers, axo__timer *timer, uint64_t due, int64_t now);
 void axo__timers_told(axo__timers *timers, const axo__worker *worker, bool nearer);
 
-/* Under the mutex: takes an armed timer out of the wheel. */
+/* Under the mutex: takes an armed timer out of the wheel, or from those that stand still. */
 void axo__timers_take(axo__timers *timers, axo__timer *timer);
+
+/* Under the mutex: puts a timer that is in no wheel behind those that stand still. */
+void axo__timers_keep(axo__timers *timers, axo__timer *timer);
 
 #endif

@@ -136,6 +136,20 @@ void axo__wheel_remove(axo__wheel *wheel, axo__wheel_node *node)
         wheel->spreading = AXO__WHEEL_NONE;
 }
 
+/* I1: those of one tick lie in one slot, but while that is being spread: then those in it are
+ * behind those below (I3). */
+void axo__wheel_each(axo__wheel *wheel, void (*each)(void *arg, axo__wheel_node *node), void *arg)
+{
+    for (uint32_t place = 0; place < AXO__WHEEL_PLACES; place++) {
+        axo__wheel_node *next = wheel->lists[place].first;
+        while (next != NULL) {
+            axo__wheel_node *node = next;
+            next = next->next;
+            each(arg, node);
+        }
+    }
+}
+
 /* Moves the nodes of a slot down, as many as the budget allows; the cursor stands at the slot's
  * start. The removal of the last node ends the spreading. */
 static void wheel_spread(axo__wheel *wheel, uint32_t place, uint32_t *budget)

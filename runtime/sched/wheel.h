@@ -33,6 +33,7 @@
 #define AXO__WHEEL_SLOTS 64
 #define AXO__WHEEL_PLACES (AXO__WHEEL_LEVELS * AXO__WHEEL_SLOTS + 2)
 #define AXO__WHEEL_NONE UINT32_MAX
+#define AXO__WHEEL_STILL (UINT32_MAX - 1) /* the owner of the node keeps it elsewhere */
 
 #define AXO__TICK_END (UINT64_C(1) << (64 - AXO__TICK_SHIFT))
 #define AXO__TICK_NEVER (AXO__TICK_END + 1)
@@ -63,7 +64,7 @@ typedef struct axo__wheel_node {
     struct axo__wheel_node *next;
     struct axo__wheel_node *before;
     uint64_t tick;  /* the first tick in which the timer may fire */
-    uint32_t place; /* level * 64 + slot; AXO__WHEEL_NONE: in no wheel */
+    uint32_t place; /* level * 64 + slot; AXO__WHEEL_NONE: in no wheel; AXO__WHEEL_STILL */
 } axo__wheel_node;
 
 typedef struct axo__wheel_list {
@@ -93,6 +94,10 @@ void axo__wheel_remove(axo__wheel *wheel, axo__wheel_node *node);
  * node that is moved down a level costs one of *budget, and so does the node returned. Nodes that
  * are moved because the clock has gone back behind the cursor cost nothing. */
 axo__wheel_node *axo__wheel_pop(axo__wheel *wheel, int64_t now, uint32_t *budget);
+
+/* Calls `each` for each node, which it may take out: those of one tick in the order in which they
+ * would come out. */
+void axo__wheel_each(axo__wheel *wheel, void (*each)(void *arg, axo__wheel_node *node), void *arg);
 
 /* No node is due before the tick that this returns; a node is due then, unless nodes have been
  * removed since. AXO__TICK_NEVER: no node will be due. */

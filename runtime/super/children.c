@@ -8,6 +8,7 @@
 
 #include <string.h>
 
+#include "sched/keyed_timer.h"
 #include "sched/ready.h"
 #include "super/delay.h"
 #include "super/sweep.h"
@@ -45,6 +46,8 @@ static bool children_suspend_here(axo__worker *worker, axo__cell *child)
         return false;
     }
     axo__super_suspend_self(worker, child, 1);
+    if (axo__unlikely((child->attention & AXO__ATTENTION_TIMERS) != 0))
+        axo__keyed_timer_stand(worker, child);
     axo__sched_hand_back_held(worker, child);
     return true;
 }

@@ -192,6 +192,8 @@ static void lane_system(axo__worker *worker, axo__cell *cell)
         lane_directives(worker, cell);
     if (axo__likely(!lane_has_rest(cell)))
         axo__strategy_unhold(worker, cell);
+    if (axo__unlikely((cell->attention & AXO__ATTENTION_TIMERS) != 0))
+        axo__keyed_timer_stand(worker, cell);
     axo__state_settle(&cell->state);
 }
 

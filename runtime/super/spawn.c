@@ -418,8 +418,17 @@ axo_status axo__spawn_plain(axo__worker *worker, axo__cell *parent, const axo_pr
     return AXO_OK;
 }
 
+/* As often as the parent will be resumed: it is not from a failure of its own, as /user. */
+static __attribute__((noinline)) void spawn_suspend(axo__worker *worker, const axo__cell *cell,
+                                                    axo__cell *child)
+{
+    for (uint32_t i = axo__state_suspends(&cell->state) - cell->reported; i > 0; i--)
+        axo__super_suspend_self(worker, child, 1);
+    axo__state_settle(&child->state);
+}
+
 /* A parent that terminates meanwhile stops the child at once; the child still has its turn, in
- * which it ends (SH-04). */
+ * which it ends (SH-04). While all is paused /user is suspended, and so is the child (SC-03). */
 void axo__spawn_adopt(axo__worker *worker, axo__cell *cell, axo__cell *child)
 {
     AXO_DEBUG_ASSERT(axo__worker_is_in(worker, cell));
@@ -427,6 +436,8 @@ void axo__spawn_adopt(axo__worker *worker, axo__cell *cell, axo__cell *child)
     axo__children_link(cell, child);
     if (cell->phase == AXO__PHASE_TERMINATING)
         axo__child_stop(worker, child);
+    else if (axo__unlikely(axo__state_suspends(&cell->state) > 0))
+        spawn_suspend(worker, cell, child);
     axo__state_birth(&child->state);
     axo__sched_push_ready(worker, child);
 }

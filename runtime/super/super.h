@@ -24,7 +24,8 @@
  *
  * Invariants
  *   I1  suspend count = (reported or restarting unresolved ? 1 : 0) + suspensions taken from the
- *       parent - resumptions and restarts taken + (TERMINATING ? 1 : 0).
+ *       parent, or of a pause of this very actor - resumptions and restarts taken +
+ *       (TERMINATING ? 1 : 0).
  *   I2  reported: exactly one report is with the parent, undecided; the report node and `failure`
  *       belong to the parent until the parent answers (FS-07).
  *   I3  While RECREATING or CREATING no directive is taken but a stop that ends the cell, and

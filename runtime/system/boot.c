@@ -332,8 +332,11 @@ static axo_status boot_core(axo_system *system)
         goto fail_texts;
     if (!boot_peers(system))
         goto fail_registry;
-    if (axo__os_mutex_init(&core->expired_mutex))
-        return AXO_OK;
+    if (axo__os_mutex_init(&core->expired_mutex)) {
+        if (axo__os_mutex_init(&core->paused.mutex))
+            return AXO_OK;
+        axo__os_mutex_fini(&core->expired_mutex);
+    }
     axo__peers_free(&core->heap, core->peers);
 fail_registry:
     axo__registry_fini(&system->registry);
@@ -352,6 +355,7 @@ fail_pool:
 static void boot_undo_core(axo_system *system)
 {
     axo__core *core = &system->core;
+    axo__os_mutex_fini(&core->paused.mutex);
     axo__os_mutex_fini(&core->expired_mutex);
     axo__peers_free(&core->heap, core->peers);
     axo__registry_fini(&system->registry);

@@ -31,13 +31,13 @@ static bool quiet_help(axo_system *system)
     return turns > 0;
 }
 
-static axo_status quiet_wait(axo_system *system, axo__quiet_look look, axo__os_latch *never,
-                             int64_t deadline)
+static axo_status quiet_wait(axo_system *system, axo__quiet_look look, const void *what,
+                             axo__os_latch *never, int64_t deadline)
 {
     int64_t pause = QUIET_LOOK_NS;
     for (;;) {
         bool helped = quiet_help(system);
-        axo_status status = look(system);
+        axo_status status = look(system, what);
         if (status != AXO_ETIMEDOUT)
             return status;
         int64_t now = axo__os_now();
@@ -53,16 +53,17 @@ static axo_status quiet_wait(axo_system *system, axo__quiet_look look, axo__os_l
     }
 }
 
-axo_status axo__quiet_until(axo_system *system, axo__quiet_look look, int64_t timeout_ns)
+axo_status axo__quiet_until(axo_system *system, axo__quiet_look look, const void *what,
+                            int64_t timeout_ns)
 {
     axo__os_latch never;
-    axo_status status = look(system);
+    axo_status status = look(system, what);
     if (status != AXO_ETIMEDOUT || timeout_ns == 0)
         return status;
     int64_t deadline = timeout_ns < 0 ? AXO__NEVER : axo__clock_add(axo__os_now(), timeout_ns);
     if (!axo__os_latch_init(&never))
         return AXO_ETHREAD;
-    status = quiet_wait(system, look, &never, deadline);
+    status = quiet_wait(system, look, what, &never, deadline);
     axo__os_latch_fini(&never);
     return status;
 }

@@ -5,11 +5,12 @@
 #include "system/system.h"
 
 /* AXO_ETIMEDOUT: not yet. */
-typedef axo_status (*axo__quiet_look)(axo_system *system);
+typedef axo_status (*axo__quiet_look)(axo_system *system, const void *what);
 
-/* Looks, and again by the clock, ever less often, until the answer is another one or `timeout_ns`
- * have passed; 0: once; negative: for ever. In between the caller runs what nobody else would. Any
- * thread that is in no turn and in no door. AXO_ETHREAD: it could not wait. */
-axo_status axo__quiet_until(axo_system *system, axo__quiet_look look, int64_t timeout_ns);
+/* Looks, for `what`, and again by the clock, ever less often, until the answer is another one or
+ * `timeout_ns` have passed; 0: once; negative: for ever. In between the caller runs what nobody
+ * else would. Any thread that is in no turn and in no door. AXO_ETHREAD: it could not wait. */
+axo_status axo__quiet_until(axo_system *system, axo__quiet_look look, const void *what,
+                            int64_t timeout_ns);
 
 #endif

@@ -113,8 +113,9 @@ static void replace_end(axo_system *system, axo__replacing *what)
 
 /* An axo__quiet_look. In a system that has terminated every slot is back: behind a grace period, so
  * nobody has met an actor. */
-static axo_status replace_look(axo_system *system)
+static axo_status replace_look(axo_system *system, const void *none)
 {
+    (void)none;
     axo__replacing *what = replace_current(system);
     axo__grace *grace = &system->core.grace;
     if (axo__a32_load_acquire(&system->ended) != 0) { /* [Y2] */
@@ -193,7 +194,7 @@ static axo_status replace_run(axo_system *system, const axo_replacement *given, 
     if (what != NULL && !replace_is(what, given))
         return AXO_EBUSY;
     axo_status status = what == NULL ? replace_begin(system, given) : AXO_OK;
-    return status == AXO_OK ? axo__quiet_until(system, replace_look, timeout_ns) : status;
+    return status == AXO_OK ? axo__quiet_until(system, replace_look, NULL, timeout_ns) : status;
 }
 
 axo_status axo_class_replace(axo_system *system, const axo_replacement *what, int64_t timeout_ns)

@@ -1,9 +1,5 @@
-/* visit.c - the door for who looks at all that there is: axo_system_visit.
- *
- * A cell that no worker is in is borrowed (cell/state.h), so that its state, its mailbox and its
- * list of children can be read. A parent stays borrowed while its children are shown: it can forget
- * none of them meanwhile, so their links lead on, and no door is held while the program's function
- * runs. */
+/* visit.c - the door for who looks at all that there is: axo_system_visit. No gate is held while
+ * the program's function runs. */
 #include <axo/axo.h>
 
 #include <string.h>
@@ -11,9 +7,8 @@
 #include "base/aside.h"
 #include "base/border.h"
 #include "sched/keyed_timer.h"
-#include "sched/ready.h"
-#include "sched/send.h"
 #include "system/system.h"
+#include "system/tree.h"
 
 typedef struct visit {
     axo_system *system;
@@ -147,7 +142,10 @@ static void visit_show_scheduled(const visit *v, axo_visited *it,
     it->message = &info->message->pub;
     it->timer_kind = info->kind;
     it->period_ns = info->kind != AXO_TIMER_ONCE ? info->period : 0;
-    it->left_ns = info->due > v->now ? (int64_t)((uint64_t)info->due - (uint64_t)v->now) : 0;
+    if (info->still)
+        it->left_ns = info->due;
+    else
+        it->left_ns = info->due > v->now ? (int64_t)((uint64_t)info->due - (uint64_t)v->now) : 0;
     if (it->left_ns < 0)
         it->left_ns = INT64_MAX; /* a program's clock may be below 0 */
     visit_show(v, it);
@@ -180,11 +178,15 @@ static void visit_scheduled(const visit *v)
 
 /* ---- actors ---- */
 
-static axo_status visit_actor(visit *v, const axo__cell *cell)
+/* An axo__tree_fn. */
+static axo_status visit_actor(void *arg, axo__cell *cell)
 {
+    visit *v = arg;
     const axo_class *cls = axo__cell_class(cell);
     const axo__cell *parent = axo__cell_parent(cell);
     bool there = cell->constructed != 0;
+    if (cell->guardian)
+        return AXO_OK;
     axo_visited it = {
         .kind = AXO_VISITED_ACTOR,
         .instance = axo__cell_instance(cell),
@@ -204,64 +206,6 @@ static axo_status visit_actor(visit *v, const axo__cell *cell)
     return AXO_OK;
 }
 
-static void visit_leave(const visit *v, axo__cell *cell)
-{
-    axo__door *door = axo__door_enter(&v->system->sched);
-    axo__sched_hand_back(NULL, cell);
-    axo__door_leave(door);
-}
-
-/* Enters a cell that stands still. What the system lane has is about to change what is seen. */
-static axo_status visit_enter(const visit *v, axo__cell *cell)
-{
-    if (!axo__state_borrow(&cell->state))
-        return AXO_EBUSY;
-    if ((axo__state_look(&cell->state) & AXO__URGENT) == 0)
-        return AXO_OK;
-    visit_leave(v, cell);
-    return AXO_EBUSY;
-}
-
-static axo__cell *visit_oldest(const axo__cell *cell)
-{
-    axo__cell *child = axo__cell_children(cell);
-    for (axo__cell *older = child; older != NULL; older = axo__cell_next(older))
-        child = older;
-    return child;
-}
-
-static axo__cell *visit_younger(const axo__cell *cell)
-{
-    return axo__cell_linked(cell, axo__cell_cold(cell)->before);
-}
-
-/* Down to the oldest child, then to the next younger one of each that has been left. `cell` and its
- * ancestors up to `top` are borrowed. */
-static axo_status visit_below(visit *v, axo__cell *top)
-{
-    axo_status status = visit_enter(v, top);
-    if (status != AXO_OK)
-        return status;
-    axo__cell *cell = top;
-    axo__cell *next = visit_oldest(top);
-    while (cell != NULL) {
-        if (next != NULL && status == AXO_OK) {
-            status = visit_enter(v, next);
-            if (status != AXO_OK)
-                continue;
-            cell = next;
-            status = visit_actor(v, cell);
-            next = visit_oldest(cell);
-            continue;
-        }
-        axo__cell *parent = cell != top ? axo__cell_parent(cell) : NULL;
-        next = cell != top ? visit_younger(cell) : NULL;
-        visit_leave(v, cell);
-        cell = parent;
-    }
-    return status;
-}
-
 axo_status axo_system_visit(axo_system *system, axo_visit_fn fn, void *user)
 {
     axo_status known = axo__system_check(system);
@@ -269,14 +213,14 @@ axo_status axo_system_visit(axo_system *system, axo_visit_fn fn, void *user)
         return known != AXO_OK ? known : AXO_EINVAL;
     if (axo__self != NULL || axo__away != NULL || axo__aside != 0)
         return AXO_ECONTEXT;
-    axo__cell *top = system->cells[AXO_GUARDIAN_USER];
+    const axo__cell *top = system->cells[AXO_GUARDIAN_USER];
     if ((axo__state_look(&top->state) & (AXO__CLOSED | AXO__TERMINATING)) != 0)
         return AXO_ESTOPPING;
     visit v = {.system = system, .fn = fn, .user = user, .now = axo__core_now(&system->core)};
-    axo_status status = visit_below(&v, top);
+    axo_status status = axo__tree_walk(system, axo__cell_ref(top), visit_actor, &v);
     if (status == AXO_OK)
         visit_scheduled(&v);
     axo__heap_free(&system->core.heap, v.all, v.room * sizeof(axo__message *), AXO__CACHE_LINE,
                    AXO__SITE_SERVICES);
-    return status;
+    return status == AXO_EGONE ? AXO_ESTOPPING : status;
 }

@@ -36,6 +36,8 @@ static bool door_created;
 DOOR_CTX(path, DOOR_NONE, NULL, 0)
 DOOR_CTX(spawn, NULL, NULL)
 DOOR_CTX(stop, DOOR_NONE)
+DOOR_CTX(pause, DOOR_NONE)
+DOOR_CTX(resume, DOOR_NONE)
 DOOR_ONLY(stop_self)
 DOOR_CTX(poison, DOOR_NONE)
 DOOR_CTX(kill, DOOR_NONE)
@@ -186,6 +188,7 @@ static bool refuses_free(axo_ctx *bad)
 static const door_call door_calls[] = {
     DOOR_CALL(draft_keep),    DOOR_CALL(guard_begin),    DOOR_CALL(guard_end),
     DOOR_CALL(path),          DOOR_CALL(spawn),          DOOR_CALL(stop),
+    DOOR_CALL(pause),         DOOR_CALL(resume),
     DOOR_CALL(stop_self),     DOOR_CALL(poison),         DOOR_CALL(kill),
     DOOR_CALL(send),          DOOR_CALL(send_from),      DOOR_CALL(reply),
     DOOR_CALL(forward),       DOOR_CALL(message_take),   DOOR_CALL(send_owned),

@@ -1,5 +1,5 @@
-/* saved_game.c - a world of actors is saved in the midst of a game, with what waits for each of
- * them and their timers, and made again from the file: both worlds go on alike.
+/* saved_game.c - a world of actors is paused in the midst of a game, and saved, with what waits for
+ * each of them and their timers, and made again from the file: both worlds go on alike.
  * saved_game.expected is what it prints. */
 #include <stdio.h>
 #include <stdlib.h>
@@ -163,6 +163,12 @@ static void world_frame(world *w)
     w->now += 16 * MS;
 }
 
+/* Messages wait, and nobody gets hungry. */
+static void world_pause(const world *w)
+{
+    must_be_ok(axo_system_pause(w->system, axo_ref_none(), -1));
+}
+
 static void world_print(void *user, const axo_visited *it)
 {
     (void)user;
@@ -244,13 +250,17 @@ int main(void)
         world_hunt(&first, frame);
         world_frame(&first);
     }
-    world_hunt(&first, 7); /* they come when the frame is over */
+    world_pause(&first); /* the menu is open */
+    world_hunt(&first, 7);
     world_hunt(&first, 3);
+    for (int frame = 0; frame < 10; frame++)
+        world_frame(&first);
     world_show(&first, "the game");
     world_save(&first, file);
     world_load(&second, file);
     world_begin(&second);
     world_show(&second, "the saved game");
+    must_be_ok(axo_system_resume(first.system, axo_ref_none()));
     for (int frame = 0; frame < 20; frame++) {
         world_frame(&first);
         world_frame(&second);

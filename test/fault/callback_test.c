@@ -44,6 +44,7 @@ static axo_status call_wait(axo_ctx *ctx, axo_system *system)
         axo_system_quiesce(system, -1) != AXO_ECONTEXT ||
         axo_system_visit(system, call_see, NULL) != AXO_ECONTEXT ||
         axo_class_replace(system, &what, -1) != AXO_ECONTEXT ||
+        axo_system_pause(system, self, -1) != AXO_ECONTEXT ||
         axo_system_destroy(system) != AXO_ECONTEXT ||
         axo_run_host(system, -1, &turns) != AXO_ECONTEXT ||
         axo_step_host(system, 1, &turns) != AXO_ECONTEXT ||

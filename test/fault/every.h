@@ -102,6 +102,8 @@ static const axo_replacement every_replacement =
     X(axo_group_free, STATUS, axo_group_free(w->grouped != NULL ? w->grouped : w->group))          \
     X(axo_system_quiesce, STATUS, axo_system_quiesce(w->system, 1000000000))                       \
     X(axo_system_visit, STATUS, axo_system_visit(w->system, every_seen, w))                        \
+    X(axo_system_pause, STATUS, axo_system_pause(w->system, w->mute, 1000000000))                  \
+    X(axo_system_resume, STATUS, axo_system_resume(w->system, w->mute))                            \
     X(axo_remote_add, STATUS, axo_remote_add(w->system, &w->node, &w->count))                      \
     X(axo_remote_node, STATUS, axo_remote_node(w->system, 1, &w->node))                            \
     X(axo_remote_leave, STATUS, axo_remote_leave(w->system, w->mute, &w->node, &w->turns))         \
@@ -270,6 +272,8 @@ static const axo_replacement every_replacement =
     X(axo_free, VOID, axo_free(w->ctx, NULL))                                                      \
     X(axo_memory_of, NIL, axo_memory_of(w->ctx).held)                                              \
     X(axo_defer, STATUS, axo_defer(w->ctx, every_nothing, NULL))                                   \
+    X(axo_pause, STATUS, axo_pause(w->ctx, w->mute))                                               \
+    X(axo_resume, STATUS, axo_resume(w->ctx, w->mute))                                             \
     X(axo_become, STATUS, axo_become(w->ctx, every_receive))                                       \
     X(axo_unbecome, STATUS, axo_unbecome(w->ctx))                                                  \
     X(axo_want_settle, STATUS, axo_want_settle(w->ctx))                                            \

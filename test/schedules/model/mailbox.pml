@@ -81,11 +81,11 @@
  * stamp sched/run.c:run_turn 545f86e0a360
  * stamp sched/send.c:axo__send_keep ffc7fe878807
  * stamp super/children.c:axo__child_suspend b5d71b59557e
- * stamp super/children.c:children_suspend_here 0084eec2b5ee
+ * stamp super/children.c:children_suspend_here 53667a3f5ee8
  * stamp super/gone.c:axo__gone_drain_users bebdee6377c1
  * stamp super/gone.c:gone_is_drained 87dd7abe04a5
  * stamp super/lane.c:lane_directives e0e0b1387a7f
- * stamp super/lane.c:lane_system d9724f74164d
+ * stamp super/lane.c:lane_system 354f4fc9cd37
  * stamp super/leaf.c:leaf_close d374c24acb8a
  * stamp super/restart.c:axo__restart_shift 4c9471a01df2
  * stamp super/stop.c:axo__stop_begin cc953e2cef6f

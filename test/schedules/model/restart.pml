@@ -48,7 +48,7 @@
  * stamp super/children.c:axo__children_forget 01f2abd878d6
  * stamp super/children.c:axo__children_stop 80a676634758
  * stamp super/children.c:children_forget_any 054cad7df6ee
- * stamp super/children.c:children_suspend_here 0084eec2b5ee
+ * stamp super/children.c:children_suspend_here 53667a3f5ee8
  * stamp super/children.c:children_unhold 604515065ffe
  * stamp super/children.c:children_unlink 040a59683c42
  * stamp super/fail.c:axo__fail 89fdc8c2421e
@@ -61,7 +61,7 @@
  * stamp super/lane.c:lane_directives e0e0b1387a7f
  * stamp super/lane.c:lane_fail ec29b41ec451
  * stamp super/lane.c:lane_go_on da53eeca74fc
- * stamp super/lane.c:lane_system d9724f74164d
+ * stamp super/lane.c:lane_system 354f4fc9cd37
  * stamp super/lane.c:lane_take b96407841ec0
  * stamp super/leaf.c:leaf_close d374c24acb8a
  * stamp super/restart.c:axo__restart_default_pre_restart e58921cc45c1

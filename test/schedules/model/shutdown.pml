@@ -49,8 +49,8 @@
  * stamp sched/worker.c:worker_idle 7d067d978a47
  * stamp super/gone.c:axo__gone_expire 4e05817f01f9
  * stamp super/gone.c:gone_abandon 47766442ed94
- * stamp super/lane.c:lane_system d9724f74164d
- * stamp super/spawn.c:axo__spawn_adopt c5869e4ed401
+ * stamp super/lane.c:lane_system 354f4fc9cd37
+ * stamp super/spawn.c:axo__spawn_adopt e6b5b33cc3e8
  * stamp super/spawn.c:axo__spawn_make 9d71320e7f0d
  * stamp super/stop.c:axo__stop_begin cc953e2cef6f
  * stamp super/stop.c:axo__stop_finish de70b6a26d98

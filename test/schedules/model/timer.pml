@@ -22,16 +22,16 @@
 /* stamps: run.py --stamp writes them
  * stamp sched/scheduled.c:axo__scheduled_cancel 70ee19b0f1fc
  * stamp sched/scheduled.c:axo__scheduled_end 24778fc58632
- * stamp sched/scheduled.c:axo__scheduled_set d02a0ea9b084
+ * stamp sched/scheduled.c:axo__scheduled_set ac5d5437402a
  * stamp sched/scheduled.c:scheduled_end 545846dbf772
  * stamp sched/scheduled.c:scheduled_find 7b0c633e3403
- * stamp sched/scheduled.c:scheduled_finish c2fbfc929809
+ * stamp sched/scheduled.c:scheduled_finish 875f44a01693
  * stamp sched/scheduled.c:scheduled_fire ca1be286b8b9
  * stamp sched/scheduled.c:scheduled_release dc203e246987
  * stamp sched/scheduled.c:scheduled_take 4070096b24f3
  * stamp sched/scheduled.c:scheduled_waits ebb5dec0f652
  * stamp sched/timer.c:axo__timers_fire 73aefda40a6e
- * stamp sched/timer.c:axo__timers_take 40f2a2289be6
+ * stamp sched/timer.c:axo__timers_take 632979574c8c
  * stamp sched/timer.c:timer_collect 80a3584b59bd
  * stamp system/shutdown.c:shutdown_check_end f29cfe9b5aed
  */

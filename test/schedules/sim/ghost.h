@@ -171,6 +171,7 @@ typedef struct ghosts {
     uint64_t kinds[AXO_EVENT_KINDS];
     uint64_t holds;      /* reports held so far */
     uint32_t delayed;    /* restarts that were put off so far */
+    uint32_t pauses;     /* of subtrees, so far */
     ghost_storm storm;
     uint64_t step;       /* of somebody */
     uint32_t step_worker; /* of this step's events */

@@ -288,7 +288,7 @@ static void ghost_atomic(ghost *it, bool own_end)
 static void ghost_suspend(ghost *it, const axo_event *e)
 {
     it->suspends++;
-    HOLDS(10, it, it->stop_told || it->suspends <= 2 * it->ancestors + 2,
+    HOLDS(10, it, it->stop_told || it->suspends <= 2 * it->ancestors + 2 + g.pauses,
           "suspended more often than its ancestors can say"); /* each failed, and restarts its kin;
                                      who stops is not resumed any more */
     if (it->suspends >= 3)

@@ -9,6 +9,11 @@ static void model_tell(ghost *child, int32_t delta)
     child->told += delta;
 }
 
+void model_pause(ghost *top)
+{
+    top->wild = true;
+}
+
 void model_stop(ghost *child)
 {
     child->wild = child->wild || child->unsure;

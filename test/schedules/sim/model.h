@@ -16,6 +16,10 @@
 
 void model_stop(ghost *child);
 
+/* A thread outside is about to pause a subtree, and may resume it: what its top is told is not
+ * known any more. */
+void model_pause(ghost *top);
+
 /* What the default pre_restart does (RS-04). */
 void model_leave_children(const ghost *it);
 

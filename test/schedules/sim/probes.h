@@ -79,7 +79,8 @@
     X(PROBE_CRASH_CLASS, "a crash of a class that does not ask for it")                            \
     X(PROBE_CRASH_LIMIT, "a crash beyond the budget")                                              \
     X(PROBE_DRAFT_LEFT, "a draft that its callback has left open")                                 \
-    X(PROBE_POISON, "a message that is poison")
+    X(PROBE_POISON, "a message that is poison")                                                    \
+    X(PROBE_PAUSED, "a subtree all of which is paused")
 
 typedef enum probe {
 #define PROBE_WORD(word, text) word,

@@ -3,6 +3,7 @@
 
 #include "crash.h"
 #include "drafts.h"
+#include "pauses.h"
 #include "reads.h"
 #include "wires.h"
 
@@ -272,6 +273,7 @@ static void tree_foreign(axo_system *system)
     world_begin(world_mix(UINT64_C(0x6f757473), world_mix(g.seed + w.life, ++w.outside)));
     queues_callback();
     crash_point_outside();
+    pauses_act(system);
     if (!world_is(KNOB_OUTSIDE))
         return;
     axo_ref whom = world_somebody();
@@ -514,6 +516,7 @@ static void tree_calm(axo_system *system)
     axo_stats stats = AXO_STATS(0);
     w.calm = true;
     w.dry = false;
+    pauses_end(system);
     tree_settle(system);
     if (tree_ended(system))
         return;
@@ -645,6 +648,7 @@ static uint64_t tree_life(uint64_t seed, bool loud, bool wired)
     axo__sim_reset(seed, tree_outside);
     reads_begin();
     drafts_reset();
+    pauses_reset();
     if (t.choices != NULL && w.life == 0)
         axo__sim_replay(t.choices, t.choice_count);
     if (wired)
