@@ -132,7 +132,7 @@ ALL_CFLAGS = -std=c11 -D_GNU_SOURCE $(WARN) $(if $(filter runtime/% $B/%,$<),$(W
   $(if $(filter bench/%,$<),-DBENCH_VARIANT='"$(notdir $B)"' -DBENCH_FLAGS='"$(flags_said)"') \
   $(if $(filter tools/top/%,$<),$(if $(CURSES),-DTOP_SCREEN) $(if $(REMOTE),-DTOP_REMOTE)) \
   $(if $(filter tools/console/%,$<),-I$B/console) $(if $(filter test/unit/process/%,$<),-Itools/process) \
-  $(if $(filter test/unit/cluster/% test/schedules/remote/%,$<),-Itools/cluster) \
+  $(if $(filter test/unit/cluster/% test/schedules/remote/% test/fuzz/fuzz_wire.c,$<),-Itools/cluster) \
   $(if $(filter test/unit/record/% test/fuzz/fuzz_record.c,$<),-Itools/record) \
   $(if $(filter test/unit/durable/% test/api/durable_%,$<),-Itools/durable) \
   $(if $(filter bench/restart/%,$<),-Ibench -DBENCH_NAME='"axo-restart-bench"' $(if $(PROCESS),-DBENCH_PROCESS)) \
