@@ -126,8 +126,8 @@ size_t cluster_wire_put_frame(unsigned char *out, const cluster_frame *frame)
     wire_put(out + 8, frame->number, 8);
     wire_put(out + 16, frame->behind, 8);
     wire_put(out + 24, frame->ack, 8);
-    if (frame->size > 0)
-        memcpy(out + CLUSTER_FRAME_SIZE, frame->body, frame->size);
+    if (frame->size > 0) /* it may be there already */
+        memmove(out + CLUSTER_FRAME_SIZE, frame->body, frame->size);
     return CLUSTER_FRAME_SIZE + frame->size;
 }
 
