@@ -1,5 +1,5 @@
-/* cluster_nodes_test.c - nodes in one process, over a real nats-server: what actors do with those of
- * other nodes: <axo/cluster.h>. */
+/* cluster_nodes_test.c - nodes in one process, over a real nats-server: what actors do with those
+ * of other nodes: <axo/cluster.h>. */
 #include "api/cluster_world.h"
 
 static cw_server server;

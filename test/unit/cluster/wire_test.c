@@ -52,8 +52,8 @@ static cluster_refusal scene_read(const wire_scene *s, size_t size)
 
 static cluster_body a_message(void)
 {
-    body = (cluster_body){.what = CLUSTER_WHAT_TERMINATED, .known = 1,
-                          .to = CLUSTER_BITS_END - 1, .from = 1, .from_node = other_node};
+    return (cluster_body){.what = CLUSTER_WHAT_SEND, .tag = 7, .to = 9, .from = 11,
+                          .payload = "hello", .payload_size = 5};
 }
 
 static void scene_of_three(wire_scene *s)
