@@ -4,13 +4,12 @@
 #define TEST_API_CLUSTER_WORLD_H
 
 #include <arpa/inet.h>
-#include <errno.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -23,8 +22,6 @@
 
 #define CW_MS   INT64_C(1000000)
 #define CW_LONG (60000 * CW_MS) /* that what has to happen takes at most, on a busy machine */
-
-extern char **environ;
 
 static inline int64_t cw_now(void)
 {
@@ -52,12 +49,16 @@ static inline void cw_sleep(int64_t ns)
 
 /* ---- processes ---- */
 
+/* It ends with this process, however that ends. */
 static inline pid_t cw_spawn(char *const argv[])
 {
-    pid_t pid = -1;
-    int error = posix_spawnp(&pid, argv[0], NULL, NULL, argv, environ);
-    if (error != 0)
-        fail_msg("%s: %s", argv[0], strerror(error));
+    pid_t pid = fork();
+    if (pid == 0) {
+        if (prctl(PR_SET_PDEATHSIG, SIGKILL) == 0)
+            (void)execvp(argv[0], argv);
+        _exit(127);
+    }
+    assert_true(pid > 0);
     return pid;
 }
 
