@@ -67,6 +67,7 @@ typedef struct cluster_peer {
     uint64_t watches;      /* of actors here */
     char subject[CLUSTER_SUBJECT_MAX];
     atomic_bool heard;     /* since the roster looked last */
+    atomic_bool quiet;     /* nothing was heard on this connection to NATS: what waits, waits */
     int64_t silent_ns;     /* guarded by the roster's lock */
 } cluster_peer;
 
@@ -121,6 +122,8 @@ struct axo_cluster {
     uint32_t codec_count;
 
     natsConnection *connection;
+    natsStatistics *statistics;
+    uint64_t connections;        /* that were made anew; the carrier's */
     cluster_listener mine;       /* what comes for this node */
     cluster_listener all;
     char everybody[CLUSTER_EVERYBODY_MAX];
@@ -186,8 +189,8 @@ void cluster_peer_quarantine(cluster_peer *peer);
 /* Whether it is 1..AXO_NODE_NAME_MAX of what stands in a subject of NATS's as it is. */
 bool cluster_is_name(const char *name);
 /* A node speaks.
- *   returns   its peer, made if the node is new; NULL: it is nobody */
-cluster_peer *cluster_roster_heard(axo_cluster *cluster, const axo_node *node);
+ *   returns   its peer, made if the node is new, and whether it is lost; NULL: it is nobody */
+cluster_peer *cluster_roster_heard(axo_cluster *cluster, const axo_node *node, bool *lost);
 /* A node says that it goes. */
 void cluster_roster_leaves(axo_cluster *cluster, const axo_node *node);
 /* Loses those whose links are quarantined. */

@@ -124,6 +124,7 @@ axo_status axo_cluster_open(const axo_cluster_options *options, axo_cluster_prob
     atomic_store(&cluster->packet_max, CLUSTER_BATCH);
     natsStatus refused = cluster_nats_open(cluster, problem);
     if (refused != NATS_OK) {
+        cluster_nats_close(cluster);
         cluster_free(cluster);
         return refused == NATS_NO_MEMORY ? AXO_ENOMEM : AXO_ESYSTEM;
     }

@@ -59,10 +59,28 @@ void cluster_publish(axo_cluster *cluster, const char *subject, cluster_packet_k
     nats_publish(cluster, subject, bytes, size);
 }
 
+/* A connection that was made anew: what is sent to a node before it has one too reaches nobody, so
+ * what waits goes on waiting until the node is heard. */
+static void nats_look_again(axo_cluster *cluster)
+{
+    uint64_t unused[4];
+    uint64_t made = 0;
+    if (natsConnection_GetStats(cluster->connection, cluster->statistics) != NATS_OK ||
+        natsStatistics_GetCounts(cluster->statistics, &unused[0], &unused[1], &unused[2],
+                                 &unused[3], &made) != NATS_OK ||
+        made == cluster->connections)
+        return;
+    cluster->connections = made;
+    for (uint32_t i = 1; i <= atomic_load(&cluster->used); i++)
+        atomic_store(&cluster->peers[i].quiet, true);
+    atomic_store(&cluster->beat_now, true);
+}
+
 static bool nats_is_connected(axo_cluster *cluster)
 {
     if (natsConnection_Status(cluster->connection) != NATS_CONN_STATUS_CONNECTED)
         return false;
+    nats_look_again(cluster);
     int64_t most = natsConnection_GetMaxPayload(cluster->connection);
     if (most > 2 * CLUSTER_AROUND_MAX && most <= INT32_MAX)
         atomic_store(&cluster->packet_max, (size_t)most);
@@ -162,12 +180,13 @@ static void *carrier_run(void *arg)
 
 static void listener_others(axo_cluster *cluster, const cluster_packet *packet)
 {
-    cluster_peer *peer = cluster_roster_heard(cluster, &packet->from);
+    bool lost;
+    cluster_peer *peer = cluster_roster_heard(cluster, &packet->from, &lost);
     if (peer == NULL) {
         cluster_counted(cluster, CLUSTER_COUNT_STRANGERS);
         return;
     }
-    if (peer->state == CLUSTER_PEER_LOST) { /* it does not know yet */
+    if (lost) { /* it does not know yet */
         cluster_counted(cluster, CLUSTER_COUNT_STRANGERS);
         cluster_peer_answer(peer);
         cluster_wake(cluster);
@@ -274,6 +293,8 @@ natsStatus cluster_nats_open(axo_cluster *cluster, axo_cluster_problem *problem)
     if (status == NATS_OK)
         status = nats_options(&cluster->options, options);
     if (status == NATS_OK)
+        status = natsStatistics_Create(&cluster->statistics);
+    if (status == NATS_OK)
         status = natsConnection_Connect(&cluster->connection, options);
     natsOptions_Destroy(options);
     if (status == NATS_OK)
@@ -341,4 +362,6 @@ void cluster_nats_close(axo_cluster *cluster)
 {
     natsConnection_Destroy(cluster->connection);
     cluster->connection = NULL;
+    natsStatistics_Destroy(cluster->statistics);
+    cluster->statistics = NULL;
 }

@@ -264,6 +264,7 @@ void cluster_peer_open(cluster_peer *peer, const axo_node *node)
     peer->watches = 0;
     peer->lost = false;
     peer->silent_ns = 0;
+    atomic_store(&peer->quiet, false);
     cluster_subject(cluster, node, peer->subject);
     cluster_link_init(&peer->link, &settings, &peer_ops, peer,
                       cluster->remote.here.incarnation, node->incarnation);
@@ -315,7 +316,8 @@ cluster_batch *cluster_peer_turn(cluster_peer *peer, int64_t now, bool connected
         int64_t at = cluster_link_due(&peer->link);
         *due = at < *due ? at : *due;
     }
-    if (connected) {
+    bool waits = peer->state == CLUSTER_PEER_UP && atomic_load(&peer->quiet);
+    if (connected && !waits) {
         first = peer->first;
         peer->first = NULL;
         peer->last = NULL;

@@ -94,17 +94,22 @@ static cluster_peer *roster_find(axo_cluster *cluster, const axo_node *node)
     return NULL;
 }
 
-cluster_peer *cluster_roster_heard(axo_cluster *cluster, const axo_node *node)
+cluster_peer *cluster_roster_heard(axo_cluster *cluster, const axo_node *node, bool *lost)
 {
     cluster_peer *peer = NULL;
+    *lost = false;
     (void)pthread_mutex_lock(&cluster->roster);
     if (!atomic_load(&cluster->replaced) && !atomic_load(&cluster->ends)) {
         peer = roster_find(cluster, node);
         if (peer == NULL && cluster_is_name(node->name) && !roster_is_old(cluster, node))
             peer = roster_add(cluster, node);
     }
-    if (peer != NULL)
+    if (peer != NULL) {
+        *lost = peer->state == CLUSTER_PEER_LOST;
         atomic_store(&peer->heard, true);
+        if (atomic_exchange(&peer->quiet, false))
+            cluster_wake(cluster);
+    }
     (void)pthread_mutex_unlock(&cluster->roster);
     return peer;
 }
