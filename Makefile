@@ -4,6 +4,7 @@
 #   make test            every test, debug build; VARIANT=asan: in another build
 #   make conformance     the table: entry, test, result
 #   make run             the main job, test/example/main_job.sh
+#   make run-cluster     three nodes beside a nats-server, one is killed: test/example/cluster.sh
 #   make sim SEEDS=200   whole systems in the simulator; sim-replay SEED=x or FILE=bundle repeats one
 #   make sim-hard SEEDS=3000    the same with tiny limits
 #   make stress SEEDS=20 the whole hierarchy stress on threads; SEED=x ITEMS=n MIXED=1 VARIANT=tsan
@@ -48,7 +49,7 @@
 # RUNNER=command is put before each test program, BUT=file names those that are not run.
 MAKEFLAGS += --no-builtin-rules
 .SECONDARY .DELETE_ON_ERROR:
-.PHONY: all test run-tests conformance run-conformance run asan tsan hard \
+.PHONY: all test run-tests conformance run-conformance run run-cluster asan tsan hard \
   proof proof-ci soak defects lint bench bench-restart bench-peers bench-growth bench-lines bench-parts run-bench-parts bench-figures bench-accept \
   bench-plot bench-test install install-tools uninstall deb deps clean help
 Q := $(if $(V),,@)
@@ -351,6 +352,8 @@ run-conformance: $(filter $B/test/conformance/%,$(TESTS))
 	$Qpython3 tools/conformance.py --jobs $(or $(JOBS),2) --variant $v $^
 run: all $(EXAMPLES)
 	$QAXO_BUILD=$B test/example/main_job.sh
+run-cluster: $(if $(CLUSTER),$B/test/example/cluster)
+	$Qtest/example/cluster.sh $B/test/example/cluster
 proof proof-ci soak:
 	+$Qpython3 tools/proof.py $(patsubst proof-ci,ci,$@) $(ONLY:%=--only %)
 defects:
