@@ -302,7 +302,7 @@ natsStatus cluster_nats_open(axo_cluster *cluster, axo_cluster_problem *problem)
     else
         (void)snprintf(problem->text, sizeof problem->text, "%.80s: %s", cluster->options.url,
                        natsStatus_GetText(status));
-    problem->error = status;
+    problem->error = (int32_t)status;
     return status;
 }
 
