@@ -237,8 +237,8 @@ AXO_API axo_status axo_cluster_count(axo_cluster *cluster, axo_cluster_figures *
  *   returns   AXO_OK, also if it has left or was not started; AXO_EINVAL */
 AXO_API axo_status axo_cluster_leave(axo_cluster *cluster);
 
-/* Frees a cluster whose system is destroyed, or was never started; leaves before, if that was not
- * called and there is no system. NULL: nothing. */
+/* Frees a cluster that has left, or was never started, when its system is destroyed. NULL:
+ * nothing. */
 AXO_API void axo_cluster_close(axo_cluster *cluster);
 
 AXO_END_DECLS

@@ -145,6 +145,19 @@ static void finds(void **unused)
     assert_int_equal(axo_cluster_find_wait(a, "b", "two", -1, &ref), AXO_EINVAL);
     assert_int_equal(axo_cluster_find_wait(a, "b", "two", 0, NULL), AXO_EINVAL);
     assert_int_equal(axo_cluster_find(a, p.far, "b", "two", 0, 1), AXO_EINVAL);
+    assert_int_equal(axo_cluster_find(a, p.one.ref, "b", "two", CW_LONG, 41), AXO_OK);
+    CW_UNTIL(p.one.found == 1);
+    assert_true(p.one.found_id == 41 && p.one.found_status == AXO_OK);
+    assert_int_equal(p.one.found_node, axo_ref_node(p.far));
+    assert_int_equal(axo_cluster_find(a, p.one.ref, "b", "nobody", CW_LONG, 42), AXO_OK);
+    CW_UNTIL(p.one.found == 2);
+    assert_true(p.one.found_id == 42 && p.one.found_status == AXO_ENOENT);
+    for (uint32_t i = 0; i < 3; i++)
+        assert_int_equal(axo_cluster_find(a, p.one.ref, "x", "two", CW_LONG, i), AXO_OK);
+    assert_int_equal(axo_cluster_leave(a), AXO_OK); /* each gets its answer */
+    CW_UNTIL(p.one.found == 5);
+    assert_int_equal(p.one.found_status, AXO_ESTOPPING);
+    assert_int_equal(axo_cluster_find(a, p.one.ref, "b", "two", 0, 1), AXO_ESTOPPING);
     pair_end(&p);
 }
 

@@ -237,6 +237,9 @@ typedef struct cw_note {
     atomic_uint ends, lost, known;
     atomic_uint ups, downs;
     atomic_uint stopped;
+    atomic_uint found, found_id;
+    atomic_int found_status;
+    atomic_uint found_node;
     atomic_uint blob_size;
     unsigned char blob[64]; /* before blob_size */
 } cw_note;
@@ -293,6 +296,14 @@ static inline void cw_take_end(cw_note *me, const axo_message *message)
     atomic_fetch_add(&me->ends, 1);
 }
 
+static inline void cw_take_found(cw_note *me, const axo_cluster_found *found)
+{
+    me->found_id = (unsigned)found->id;
+    me->found_status = found->status;
+    me->found_node = axo_ref_node(found->ref);
+    atomic_fetch_add(&me->found, 1);
+}
+
 static inline void cw_take_answer(cw_note *me, const axo_message *message)
 {
     const axo_message answer = axo_answer_of(message);
@@ -325,6 +336,9 @@ static inline axo_status cw_receive(axo_ctx *ctx, void *state, const axo_message
         return AXO_OK;
     case AXO_TERMINATED:
         cw_take_end(me, message);
+        return AXO_OK;
+    case AXO_CLUSTER_FOUND:
+        cw_take_found(me, AXO_PAYLOAD(message, axo_cluster_found));
         return AXO_OK;
     case AXO_ASK_ANSWER:
         cw_take_answer(me, message);

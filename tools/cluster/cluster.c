@@ -178,16 +178,17 @@ axo_status axo_cluster_start(axo_cluster *cluster, axo_system *system)
     if (!cluster_carries(cluster, system))
         return AXO_EINVAL;
     cluster->system = system;
-    cluster->finds_end = false;
-    cluster->started = true;
     axo_status status = cluster_nats_start(cluster);
-    if (status == AXO_OK)
-        return AXO_OK;
-    cluster_nats_end(cluster);
-    cluster->started = false;
-    cluster->finds_end = true;
-    cluster->system = NULL;
-    return status;
+    if (status != AXO_OK) {
+        cluster_nats_end(cluster);
+        cluster->system = NULL;
+        return status;
+    }
+    cluster->started = true;
+    (void)pthread_mutex_lock(&cluster->find_mutex);
+    cluster->finds_end = false;
+    (void)pthread_mutex_unlock(&cluster->find_mutex);
+    return AXO_OK;
 }
 
 axo_status axo_cluster_leave(axo_cluster *cluster)

@@ -1,5 +1,6 @@
 /* nats.c - the connection and the threads: one publishes what waits and does what is due, two take
  * what comes. */
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -284,6 +285,13 @@ static natsStatus nats_options(const axo_cluster_options *from, natsOptions *to)
     return status == NATS_OK ? natsOptions_SetSendAsap(to, true) : status;
 }
 
+/* A url without the password that may be in it. */
+static const char *nats_shown(const char *url)
+{
+    const char *at = strrchr(url, '@');
+    return at != NULL ? at + 1 : url;
+}
+
 natsStatus cluster_nats_open(axo_cluster *cluster, axo_cluster_problem *problem)
 {
     natsOptions *options = NULL;
@@ -300,10 +308,22 @@ natsStatus cluster_nats_open(axo_cluster *cluster, axo_cluster_problem *problem)
     if (status == NATS_OK)
         (void)nats_is_connected(cluster);
     else
-        (void)snprintf(problem->text, sizeof problem->text, "%.80s: %s", cluster->options.url,
-                       natsStatus_GetText(status));
+        (void)snprintf(problem->text, sizeof problem->text, "%.80s: %s",
+                       nats_shown(cluster->options.url), natsStatus_GetText(status));
     problem->error = (int32_t)status;
     return status;
+}
+
+/* No signal of the program's is handled there. */
+static bool nats_thread(pthread_t *thread, void *(*run)(void *), void *arg)
+{
+    sigset_t all;
+    sigset_t before;
+    (void)sigfillset(&all);
+    (void)pthread_sigmask(SIG_SETMASK, &all, &before);
+    bool runs = pthread_create(thread, NULL, run, arg) == 0;
+    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return runs;
 }
 
 static axo_status listener_start(axo_cluster *cluster, cluster_listener *listener,
@@ -318,7 +338,7 @@ static axo_status listener_start(axo_cluster *cluster, cluster_listener *listene
         status = natsSubscription_SetPendingLimits(listener->subscription, -1, bytes);
     if (status != NATS_OK)
         return status == NATS_NO_MEMORY ? AXO_ENOMEM : AXO_ESYSTEM;
-    listener->runs = pthread_create(&listener->thread, NULL, listener_run, listener) == 0;
+    listener->runs = nats_thread(&listener->thread, listener_run, listener);
     return listener->runs ? AXO_OK : AXO_ETHREAD;
 }
 
@@ -343,7 +363,7 @@ axo_status cluster_nats_start(axo_cluster *cluster)
         status = listener_start(cluster, &cluster->all, cluster->everybody);
     if (status != AXO_OK)
         return status;
-    cluster->runs = pthread_create(&cluster->thread, NULL, carrier_run, cluster) == 0;
+    cluster->runs = nats_thread(&cluster->thread, carrier_run, cluster);
     return cluster->runs ? AXO_OK : AXO_ETHREAD;
 }
 
