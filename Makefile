@@ -1,9 +1,10 @@
 # Makefile - builds, tests and installs axo.
 #
-#   make                 build/release: libaxo.a, libaxo.so, bench/axo-restart-bench, libaxo-console, -process, -record, -durable, .a and .so
+#   make                 build/release: libaxo.a, libaxo.so, bench/axo-restart-bench, libaxo-console, -process, -record, -durable, -cluster, .a and .so
 #   make test            every test, debug build; VARIANT=asan: in another build
 #   make conformance     the table: entry, test, result
 #   make run             the main job, test/example/main_job.sh
+#   make run-cluster     three nodes beside a nats-server, one is killed: test/example/cluster.sh
 #   make sim SEEDS=200   whole systems in the simulator; sim-replay SEED=x or FILE=bundle repeats one
 #   make sim-hard SEEDS=3000    the same with tiny limits
 #   make stress SEEDS=20 the whole hierarchy stress on threads; SEED=x ITEMS=n MIXED=1 VARIANT=tsan
@@ -37,7 +38,7 @@
 #   make install         PREFIX=/usr/local LIBDIR= INCDIR= BINDIR= DATADIR= DOCDIR= MANDIR= DESTDIR=; the
 #                        library; install-tools: axo-restart-bench, axo-top; uninstall: both, no trace is left
 #   make deb             Debian packages in build/deb: libaxo0.1, libaxo-dev, libaxo-console0.1 and its -dev,
-#                        the same of -process and -durable, axo-tools; CHECK=1 tests them
+#                        the same of -process, -durable and -cluster, axo-tools; CHECK=1 tests them
 #   make deps FOR="lint models"  installs what these goals need; only run and test also do so
 #   make clean help
 #
@@ -49,7 +50,7 @@
 # RUNNER=command is put before each test program, BUT=file names those that are not run.
 MAKEFLAGS += --no-builtin-rules
 .SECONDARY .DELETE_ON_ERROR:
-.PHONY: all test run-tests conformance run-conformance run asan tsan hard \
+.PHONY: all test run-tests conformance run-conformance run run-cluster asan tsan hard \
   proof proof-ci soak defects lint bench bench-restart bench-peers bench-growth bench-lines bench-parts run-bench-parts bench-figures bench-accept \
   bench-plot bench-test install install-tools uninstall deb deps clean help
 Q := $(if $(V),,@)
@@ -133,7 +134,8 @@ ALL_CFLAGS = -std=c11 -D_GNU_SOURCE $(WARN) $(if $(filter runtime/% $B/%,$<),$(W
   $(if $(filter bench/%,$<),-DBENCH_VARIANT='"$(notdir $B)"' -DBENCH_FLAGS='"$(flags_said)"') \
   $(if $(filter tools/top/%,$<),$(if $(CURSES),-DTOP_SCREEN) $(if $(REMOTE),-DTOP_REMOTE)) \
   $(if $(filter tools/console/%,$<),-I$B/console) $(if $(filter test/unit/process/%,$<),-Itools/process) \
-  $(if $(filter test/unit/cluster/% test/schedules/remote/% test/schedules/member/% test/schedules/grain/%,$<),-Itools/cluster) \
+  $(if $(filter test/unit/cluster/% test/schedules/remote/% test/schedules/member/% test/schedules/grain/% \
+    test/fuzz/fuzz_wire.c test/api/cluster_%,$<),-Itools/cluster) \
   $(if $(filter test/unit/record/% test/fuzz/fuzz_record.c,$<),-Itools/record) \
   $(if $(filter test/unit/durable/% test/api/durable_%,$<),-Itools/durable) \
   $(if $(filter bench/restart/%,$<),-Ibench -DBENCH_NAME='"axo-restart-bench"' $(if $(PROCESS),-DBENCH_PROCESS)) \
@@ -192,9 +194,20 @@ PROCESS_TESTS := $(call programs,test/unit/process/*_test.c test/api/process_*_t
 $B/test/unit/process/leave_test: LDFLAGS += -Wl,--wrap=posix_memalign
 PROCESS_USERS := $B/test/example/process $B/bench/w23_process $(PROCESS_TESTS)
 TESTS := $(filter-out $(if $(PROCESS),,$(PROCESS_USERS)),$(TESTS))
-# What nodes promise each other, of a library to come; linked by its tests alone.
-CLUSTER_OBJECTS := $(patsubst %.c,$B/obj/%.o,$(wildcard tools/cluster/*.c))
-CLUSTER_USERS := $(call programs,test/unit/cluster/*_test.c) $(filter-out %/tree_sim,$(SIMS))
+# libaxo-cluster: another. What nodes promise each other is linked by its tests without the carrier.
+NO_CLUSTER ?= $(if $(filter sim,$v),sim)
+CLUSTER := $(if $(NO_CLUSTER),,$(wildcard /usr/include/nats/nats.h))
+CLUSTER_LIBS := $(if $(CLUSTER),-lnats)
+# Who is there, and grains, stand in no library yet.
+PROMISES_TO_COME := member phi grain lease records rendezvous
+PROMISES := link wire $(PROMISES_TO_COME)
+CLUSTER_OBJECTS := $(patsubst %.c,$B/obj/%.o,$(filter-out $(PROMISES_TO_COME:%=tools/cluster/%.c),$(wildcard tools/cluster/*.c)))
+CLUSTER_SHARED := $B/libaxo-cluster.so.$(VERSION)
+CLUSTER_BUILT := $(if $(CLUSTER),$B/libaxo-cluster.a $(if $(sanitize_$v),,$(CLUSTER_SHARED)))
+CLUSTER_USERS := $(patsubst %.c,$B/%,$(wildcard test/example/cluster.c)) $(call programs,test/api/cluster_*_test.c)
+TESTS := $(filter-out $(if $(CLUSTER),,$(CLUSTER_USERS)),$(TESTS))
+PROMISE_OBJECTS := $(PROMISES:%=$B/obj/tools/cluster/%.o)
+PROMISE_USERS := $(call programs,test/unit/cluster/*_test.c) $(filter-out %/tree_sim,$(SIMS))
 # libaxo-record: a third, which stands on nothing but libaxo.
 NO_RECORD ?= $(if $(filter sim,$v),sim)
 RECORD_OBJECTS := $(patsubst %.c,$B/obj/%.o,$(wildcard tools/record/*.c))
@@ -214,10 +227,11 @@ DURABLE_SHARED := $B/libaxo-durable.so.$(VERSION)
 DURABLE_BUILT := $(if $(DURABLE),$B/libaxo-durable.a $(if $(sanitize_$v),,$(DURABLE_SHARED)))
 DURABLE_USERS := $B/test/example/durable $B/bench/r2_durable $(call programs,test/unit/durable/*_test.c test/api/durable_*_test.c)
 TESTS := $(filter-out $(if $(DURABLE),,$(DURABLE_USERS)),$(TESTS))
+BESIDE_BUILT := $(CONSOLE_BUILT) $(PROCESS_BUILT) $(RECORD_BUILT) $(DURABLE_BUILT) $(CLUSTER_BUILT)
 # axo-lockcount.o: an object that programs may link.
 LOCKCOUNT := $B/axo-lockcount.o
 CONSOLE_USERS := $B/test/example/console $B/test/support/console/serve
-EXAMPLES := $(filter-out $(if $(PARSER),,%/http_server) $(if $(SDL),,%/engine) $(if $(CONSOLE),,$(CONSOLE_USERS)) $(if $(PROCESS),,$(PROCESS_USERS)) $(if $(NO_RECORD),$(RECORD_USERS)) $(if $(DURABLE),,$(DURABLE_USERS)) $(NO_CPP),\
+EXAMPLES := $(filter-out $(if $(PARSER),,%/http_server) $(if $(SDL),,%/engine) $(if $(CONSOLE),,$(CONSOLE_USERS)) $(if $(PROCESS),,$(PROCESS_USERS)) $(if $(NO_RECORD),$(RECORD_USERS)) $(if $(DURABLE),,$(DURABLE_USERS)) $(if $(CLUSTER),,$(CLUSTER_USERS)) $(NO_CPP),\
   $(call programs,test/example/*.c) $(filter-out %_test,$(CPP_ALL)))
 BENCHES := $(filter-out $(if $(PROCESS),,$(PROCESS_USERS)) $(if $(DURABLE),,$(DURABLE_USERS)),$(call programs,bench/*.c))
 TOOL := $B/bench/axo-restart-bench
@@ -228,7 +242,7 @@ CURSES_LIBS := $(if $(CURSES),$(shell pkg-config --libs ncurses 2>/dev/null || e
 REMOTE := $(if $(NO_REMOTE),,$(and $(wildcard /usr/include/curl/curl.h /usr/include/*-linux-gnu*/curl/curl.h),$(wildcard /usr/include/jansson.h)))
 REMOTE_LIBS := $(if $(REMOTE),-lcurl -ljansson)
 TOOL_OBJECTS := $(patsubst %.c,$B/obj/%.o,$(wildcard bench/restart/*.c))
-QUOTED := $(filter-out $(NO_CPP) $(if $(PROCESS),,$(PROCESS_USERS)) $(if $(NO_RECORD),$(RECORD_USERS)) $(if $(DURABLE),,$(DURABLE_USERS)),$(patsubst %.expected,$B/%,$(wildcard test/example/*.expected)))
+QUOTED := $(filter-out $(NO_CPP) $(if $(PROCESS),,$(PROCESS_USERS)) $(if $(NO_RECORD),$(RECORD_USERS)) $(if $(DURABLE),,$(DURABLE_USERS)) $(if $(CLUSTER),,$(CLUSTER_USERS)),$(patsubst %.expected,$B/%,$(wildcard test/example/*.expected)))
 SCRIPTS := $(if $(RUNNER),,$(if $(filter debug,$v),$(wildcard test/*/*_test.sh test/unit/*/*_test.sh)))
 RUN_TESTS = python3 test/run_tests.py --logs $B/log --jobs $(or $(JOBS),2) --variant $v --repeat $(or $(REPEAT),1) \
   --filter '$(FILTER)' $(BUT:%=--but %)
@@ -238,10 +252,11 @@ RUN_TESTS = python3 test/run_tests.py --logs $B/log --jobs $(or $(JOBS),2) --var
 OBJCOPY ?= objcopy
 mark = $(OBJCOPY) $(foreach s,.text .text.unlikely .text.unlikely. .text.hot .text.hot. .text.startup .text.exit,\
   --rename-section $s=axo_text) $(1)
-all: $B/libaxo.a $(if $(sanitize_$v),,$(SHARED)) $(CONSOLE_BUILT) $(PROCESS_BUILT) $(RECORD_BUILT) $(DURABLE_BUILT) $(LOCKCOUNT) $(TOOL) $(TOP)
+all: $B/libaxo.a $(if $(sanitize_$v),,$(SHARED)) $(BESIDE_BUILT) $(LOCKCOUNT) $(TOOL) $(TOP)
 	$Q$(if $(CONSOLE),:,echo "  note: no libaxo-console: Debian's libmicrohttpd-dev and libsystemd-dev")
 	$Q$(if $(PROCESS),:,echo "  note: no libaxo-process: Debian's libseccomp-dev")
 	$Q$(if $(DURABLE),:,echo "  note: no libaxo-durable: Debian's liblmdb-dev")
+	$Q$(if $(CLUSTER),:,echo "  note: no libaxo-cluster: Debian's libnats-dev")
 	$Q$(if $(CURSES),:,echo "  note: axo-top has no screen, only --once: no curses.h; Debian's libncurses-dev")
 	$Q$(if $(REMOTE),:,echo "  note: axo-top asks no console: Debian's libcurl4-openssl-dev and libjansson-dev")
 	$Q$(if $(PROBES),:,echo "  note: the library has no probes (USDT): no sys/sdt.h; Debian's systemtap-sdt-dev")
@@ -303,14 +318,15 @@ $($(2)_USERS): $B/libaxo-$(1).a
 endef
 $(eval $(call beside,console,CONSOLE,$(CONSOLE_NET)))
 $(eval $(call beside,process,PROCESS))
-$B/libaxo-cluster.a: $(CLUSTER_OBJECTS)
+$(eval $(call beside,cluster,CLUSTER))
+$B/libpromise.a: $(PROMISE_OBJECTS)
 $B/libmembers.a: $(patsubst %,$B/obj/test/schedules/member/%.o,store air process ghost)
 $B/test/schedules/member/member_sim: $B/libmembers.a
 $B/libgrain.a: $(patsubst %,$B/obj/test/schedules/grain/%.o,air node watch)
 $B/test/schedules/grain/grain_sim: $B/libgrain.a
-$(CLUSTER_USERS): $B/libaxo-cluster.a
 $B/libremote.a: $(patsubst %,$B/obj/test/schedules/remote/%.o,net node actors)
 $B/test/schedules/remote/remote_sim: $B/libremote.a
+$(PROMISE_USERS): $B/libpromise.a
 $(eval $(call beside,record,RECORD))
 $(eval $(call beside,durable,DURABLE))
 $B/test/support/console/serve: $B/%: $B/obj/%.o $B/libaxo.a
@@ -323,7 +339,7 @@ $(TESTS) $(SIMS) $(EXAMPLES) $(BENCHES) $B/test/unit/bench/percentile_text: $B/%
 	$(call say,LINK )
 	$Qmkdir -p $(@D) && $(if $(filter $(CPP_ALL),$@),$(CXX),$(CC)) $(ALL_LDFLAGS) -o $@ $< \
 	  $(filter %lockcount.o %.a,$(filter-out $B/libaxo.a,$^)) $B/libaxo.a \
-	  $(PACKAGES_LIBS) $(if $(filter %console.a,$^),$(CONSOLE_LIBS)) $(if $(filter %process.a,$^),$(PROCESS_LIBS)) $(if $(filter %durable.a,$^),$(DURABLE_LIBS)) -lm $(if $(filter %support.a,$^),-lcmocka) $(LIBS_$(@F))
+	  $(PACKAGES_LIBS) $(if $(filter %console.a,$^),$(CONSOLE_LIBS)) $(if $(filter %process.a,$^),$(PROCESS_LIBS)) $(if $(filter %durable.a,$^),$(DURABLE_LIBS)) $(if $(filter %cluster.a,$^),$(CLUSTER_LIBS)) -lm $(if $(filter %support.a,$^),-lcmocka) $(LIBS_$(@F))
 $B/obj/%.o: %.cpp Makefile
 	$(call say,CXX  )
 	$Qmkdir -p $(@D) && $(CXX) $(ALL_CXXFLAGS) -c -o $@ $<
@@ -352,6 +368,8 @@ run-conformance: $(filter $B/test/conformance/%,$(TESTS))
 	$Qpython3 tools/conformance.py --jobs $(or $(JOBS),2) --variant $v $^
 run: all $(EXAMPLES)
 	$QAXO_BUILD=$B test/example/main_job.sh
+run-cluster: $(if $(CLUSTER),$B/test/example/cluster)
+	$Qtest/example/cluster.sh $B/test/example/cluster
 proof proof-ci soak:
 	+$Qpython3 tools/proof.py $(patsubst proof-ci,ci,$@) $(ONLY:%=--only %)
 defects:
@@ -407,7 +425,7 @@ include tools/doc/doc.mk
 MAN := $(if $(shell command -v python3),$(MAN_LIST))
 places := DESTDIR PREFIX LIBDIR INCDIR BINDIR DATADIR DOCDIR MANDIR VERSION ABI
 put = $(foreach p,$(places),$p='$($p)') tools/install/install.sh
-install: $B/libaxo.a $(SHARED) $(CONSOLE_BUILT) $(PROCESS_BUILT) $(RECORD_BUILT) $(DURABLE_BUILT) $(LOCKCOUNT) $(MAN)
+install: $B/libaxo.a $(SHARED) $(BESIDE_BUILT) $(LOCKCOUNT) $(MAN)
 	$Q$(put) library $B
 install-tools: $(TOOL) $(TOP) $(MAN) | $(filter install,$(MAKECMDGOALS))
 	$Q$(put) tools $B

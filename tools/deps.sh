@@ -45,6 +45,13 @@ testing() {
     console useful
     process useful
     durable useful
+    cluster useful
+}
+cluster() { # missing, useful: libaxo-cluster is left out without libnats-dev, its tests without a server
+    local -n wanted_by_cluster=$1
+    [ -e /usr/include/nats/nats.h ] || wanted_by_cluster+=(libnats-dev)
+    [ "$1" = missing ] || [ -x /usr/sbin/nats-server ] || command -v nats-server >/dev/null 2>&1 ||
+        wanted_by_cluster+=(nats-server)
 }
 durable() { # missing, useful: libaxo-durable is left out without it
     local -n wanted_by_durable=$1
@@ -77,6 +84,7 @@ debian() {
     console missing
     process missing
     durable missing
+    cluster missing
 }
 seen() {
     need_tool gdb gdb

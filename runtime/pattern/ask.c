@@ -49,8 +49,9 @@ axo_status axo_ask(axo_ctx *ctx, axo_ref to, uint32_t tag, const void *payload, 
     if (status != AXO_OK)
         goto fail;
     wait->tag = tag;
-    /* axo__wait_new finds no path for a target that has ended. */
-    if (wait->path[0] == 0) {
+    /* axo__wait_new finds no path for a target that has ended, nor for one of another node, of
+     * which the child's watch tells. */
+    if (wait->path[0] == 0 && axo_ref_node(to) == 0) {
         axo__wait_discard(ctx, wait);
         status = ask_nobody(ctx, to, draft);
         goto forgive;

@@ -56,8 +56,8 @@ axo_status axo_system_ask(axo_system *system, axo_ref to, uint32_t tag, const vo
                       .since_ns = axo__wait_thread_now()};
     /* The path is read now, for the verdict: after the target's end no thread could read it. */
     (void)axo_system_path(system, to, wait.path, sizeof wait.path);
-    /* Without a path the target has ended: a dead letter (AS-02) */
-    if (wait.path[0] != 0)
+    /* Without a path the target has ended, a dead letter (AS-02); or it is of another node. */
+    if (wait.path[0] != 0 || axo_ref_node(to) != 0)
         status = ask_call(system, &wait, payload, size, out);
     else
         status = axo_system_send(system, to, tag, payload, size);

@@ -5,6 +5,7 @@
 #define AXO_TEST_FORMS_H
 
 #include <axo/axo.h>
+#include <axo/cluster.h>
 #include <axo/console.h>
 #include <axo/durable.h>
 #include <axo/process.h>

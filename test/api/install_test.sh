@@ -113,7 +113,7 @@ for find in sysroot prefix; do
     done
 done
 
-# ---- libaxo-console, -process, -durable, where they are built, and -record: libraries of their own, so libaxo
+# ---- libaxo-console, -process, -durable, -cluster, where they are built, and -record: libraries of their own, so libaxo
 # needs no more than before
 export PKG_CONFIG_PATH=$stage/root/usr/lib/pkgconfig
 needed() { readelf -dW "$1" | sed -n 's/.*NEEDED.*\[\(.*\)\]/\1/p'; }
@@ -194,6 +194,11 @@ if [ -e /usr/include/lmdb.h ]; then
     done
 else
     without durable liblmdb-dev
+fi
+if [ -e /usr/include/nats/nats.h ]; then
+    beside cluster axo_cluster_start
+else
+    without cluster libnats-dev
 fi
 unset PKG_CONFIG_SYSROOT_DIR PKG_CONFIG_PATH
 

@@ -20,6 +20,7 @@ run-tests: $(FUZZ_PROGRAMS)
 endif
 $B/test/fuzz/fuzz_api: $(patsubst %,$B/obj/test/fuzz/%.o,api calls puppet system_calls)
 $B/test/fuzz/fuzz_wheel: $B/obj/test/fuzz/timers.o
+$B/test/fuzz/fuzz_wire: $B/obj/tools/cluster/wire.o
 $B/test/fuzz/fuzz_sched: $B/obj/test/fuzz/tree.o $(FUZZ_SCENES) $B/libsupport.a
 # What references are made of is the same for each input, or none could be repeated (chance.c).
 $(FUZZ_PROGRAMS): LDFLAGS += -Wl,--wrap=getrandom

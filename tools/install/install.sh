@@ -86,7 +86,7 @@ library() {
     local PC_LIBDIR PC_INCDIR CMAKE_INCDIR MAJOR MINOR POINTER_BYTES
     local header headers=()
     for header in include/axo/*.h include/axo/*.hpp; do
-        case $header in */console.h | */process.h | */record.h | */durable.h) ;; *) headers+=("$header") ;; esac
+        case $header in */console.h | */process.h | */record.h | */durable.h | */cluster.h) ;; *) headers+=("$header") ;; esac
     done
     put 644 "$INCDIR/axo" "${headers[@]}"
     put 644 "$LIBDIR" "$built/libaxo.a" "$built/axo-lockcount.o"
@@ -114,9 +114,11 @@ library() {
     beside process libseccomp
     beside record libaxo
     beside durable liblmdb
+    beside cluster libnats
 
     put 644 "$DOCDIR" LICENSE README.md CHANGELOG*.md
-    put 644 "$DOCDIR/examples" test/example/*.[ch] test/example/*.cpp test/example/SERVERS.md
+    put 644 "$DOCDIR/examples" test/example/*.[ch] test/example/*.cpp test/example/SERVERS.md \
+        test/example/cluster.sh
     put 644 "$DOCDIR/examples/engine" test/example/engine/*
     put 644 "$DOCDIR/examples/brain" test/example/brain/*
     pages 3 7

@@ -1,0 +1,246 @@
+/* cluster.h - nodes: systems in other processes and on other machines, whose actors are reached as
+ * those of here. A library of its own, libaxo-cluster (pkg-config: axo-cluster), on NATS, which
+ * carries: a nats-server that all nodes reach. libaxo needs it not. <axo/axo.h> does not include
+ * it. A whole program is test/example/cluster.c.
+ *
+ *     axo_cluster_options with = AXO_CLUSTER_OPTIONS(.cluster = "shop", .node = "till-1",
+ *                                                    .token = secret);
+ *     status = axo_cluster_open(&with, &problem, &cluster);
+ *     options.remote = axo_cluster_remote(cluster);
+ *     options.remote_user = cluster;
+ *     status = axo_system_start(&options, &system);
+ *     status = axo_cluster_start(cluster, system);
+ *     status = axo_cluster_find_wait(cluster, "stock", "shelves", 5000000000, &shelves);
+ *     status = axo_system_send(system, shelves, TAKE, &item, sizeof item);
+ *     ...
+ *     axo_cluster_leave(cluster);         then the system is stopped and destroyed, then
+ *     axo_cluster_close(cluster);
+ *
+ * Nodes that have the same cluster's name and the same token find each other. A reference travels:
+ * whoever gets a message may answer its sender, watch it, pass it on to a third node. A node's
+ * actors are found by the keys of its registry (registry.h).
+ *
+ * Promises, as Akka's: what one actor sends to another comes at most once, and in order. Watches,
+ * notices of ends and stops come exactly once and in order while both nodes live: they are sent
+ * again until they are acknowledged. Where that cannot be kept, and when a node is silent for
+ * down_ms, the node is lost: for good, and each watch of its actors is answered with
+ * AXO_TERMINATED, address_terminated 1 (remote.h). Both sides come to hold each other lost; the one
+ * that is to go on has to be started again, which is another incarnation. So also when a cut
+ * between them is over. While NATS itself does not answer nobody is taken for silent; it is
+ * connected to again for ever.
+ *
+ * Payloads travel as the bytes that they are; both sides have to mean the same by them. One that
+ * holds pointers, or references, needs a codec for its tag (axo_cluster_add_codec), and so does one
+ * that was handed over without a size: without, it is a dead letter. Tags from AXO_TAG_SERVICES up
+ * do not travel.
+ *
+ * Who is there is announced by plain messages, each beat_ms; no JetStream is needed. Two nodes of
+ * one name: the one that was started last stays, and the other one is lost.
+ *
+ * Events (event.h): AXO_KIND_NODE_UP, AXO_KIND_NODE_DOWN.
+ *
+ * Threads: the library has three for each node, and those of NATS's library. */
+#ifndef AXO_CLUSTER_H
+#define AXO_CLUSTER_H
+
+#include <axo/event.h>
+#include <axo/remote.h>
+#include <axo/system.h>
+
+/* Defaults of axo_cluster_options. */
+#define AXO_CLUSTER_BEAT_MS    500
+#define AXO_CLUSTER_GIVE_UP_MS 30000
+#define AXO_CLUSTER_KEPT       65536
+#define AXO_CLUSTER_HELD       (AXO_CAST(size_t, 16) * 1024 * 1024)
+#define AXO_CLUSTER_RECEIVED   (AXO_CAST(size_t, 64) * 1024 * 1024)
+#define AXO_CLUSTER_WATCHES    1048576
+#define AXO_CLUSTER_FINDS      1024
+/* Codecs of a node at most. */
+#define AXO_CLUSTER_CODECS_MAX 256
+/* Bytes of axo_cluster_problem.text. */
+#define AXO_CLUSTER_TEXT_MAX 160
+
+typedef struct axo_cluster axo_cluster;
+
+typedef struct axo_cluster_options {
+    size_t size;             /* sizeof(axo_cluster_options), set by AXO_CLUSTER_OPTIONS */
+    const char *url;         /* of nats-servers, at most 16, with commas between them; NULL:
+                                nats://127.0.0.1:4222 */
+    const char *cluster;     /* its name; this and the next: 1..AXO_NODE_NAME_MAX of letters,
+                                digits, '-', '_' */
+    const char *node;        /* this node's name, unique among the nodes */
+    const char *token;       /* what all nodes share, and is never sent; NULL: none */
+    const char *credentials; /* a file of NATS's (.creds); NULL: none */
+    const char *ca;          /* a file of certificates (PEM): TLS, by which the server is verified;
+                                NULL: TLS if the url says so (tls://) */
+    uint32_t beat_ms;        /* between two announcements; 0: AXO_CLUSTER_BEAT_MS; 10..60000 */
+    uint32_t down_ms;        /* silent for so long: lost. 0: 10 beats; at least 3 */
+    uint32_t give_up_ms;     /* a watch, an end or a stop that is not acknowledged for so long loses
+                                the node; 0: AXO_CLUSTER_GIVE_UP_MS */
+    uint32_t kept_max;       /* of these for a node that wait to be acknowledged; one more loses it.
+                                0: AXO_CLUSTER_KEPT */
+    size_t held_max;         /* bytes that wait for NATS, for each node; a send that has no room
+                                says AXO_EFULL. 0: AXO_CLUSTER_HELD; at least 65536 */
+    size_t received_max;     /* bytes that have come and wait to be delivered; what comes beyond is
+                                lost, and what has to be is sent again. 0: AXO_CLUSTER_RECEIVED */
+    uint32_t watches_max;    /* actors here that a node may watch; one more loses it. 0:
+                                AXO_CLUSTER_WATCHES */
+    uint32_t finds_max;      /* finds of this node that wait for their answer; 0:
+                                AXO_CLUSTER_FINDS; at most 65536 */
+} axo_cluster_options;
+#define AXO_CLUSTER_OPTIONS(...) AXO_INIT(axo_cluster_options, __VA_ARGS__)
+/* As the macro, for C++ before C++20 (init.h). */
+static inline void axo_cluster_options_init(axo_cluster_options *out)
+{
+    const axo_cluster_options fresh = AXO_CLUSTER_OPTIONS();
+    *out = fresh;
+}
+
+/* Why a cluster could not be opened or started. */
+typedef struct axo_cluster_problem {
+    int32_t error; /* NATS's (natsStatus); 0: none beside the status */
+    char text[AXO_CLUSTER_TEXT_MAX];
+} axo_cluster_problem;
+
+/* Makes bytes of a payload, or a payload of bytes: `size` bytes at `from` into `out`, where are
+ * `room` bytes. One that needs more writes nothing and is called again with as much. Encoding, an
+ * owned payload is `from`, with the size with which it was sent.
+ *   thread    any: of who sends, or one of the library's; several at a time
+ *   blocks    no; calls nothing of the library but axo_remote_leave and axo_remote_enter
+ *   returns   how many bytes it makes; SIZE_MAX: it cannot, and the message is a dead letter or, on
+ *             its way in, dropped and counted */
+typedef size_t (*axo_cluster_code_fn)(void *user, const void *from, size_t size, void *out,
+                                      size_t room);
+
+typedef struct axo_cluster_codec {
+    size_t size; /* sizeof(axo_cluster_codec), set by AXO_CLUSTER_CODEC */
+    uint32_t tag; /* below AXO_TAG_SERVICES */
+    uint32_t reserved; /* 0 */
+    axo_cluster_code_fn encode; /* NULL: as they are, as the next */
+    axo_cluster_code_fn decode;
+    void *user;
+} axo_cluster_codec;
+#define AXO_CLUSTER_CODEC(...) AXO_INIT(axo_cluster_codec, __VA_ARGS__)
+/* As the macro, for C++ before C++20 (init.h). */
+static inline void axo_cluster_codec_init(axo_cluster_codec *out)
+{
+    const axo_cluster_codec fresh = AXO_CLUSTER_CODEC();
+    *out = fresh;
+}
+
+/* Events about nodes; data: axo_cluster_event. */
+#define AXO_KIND_NODE      UINT32_C(0x43000000)
+#define AXO_KIND_NODE_UP   UINT32_C(0x43010000)
+#define AXO_KIND_NODE_DOWN UINT32_C(0x43020000) /* lost: it has left, is silent, or was replaced */
+
+typedef struct axo_cluster_event {
+    axo_node node;
+    uint32_t number;   /* in references here */
+    uint32_t reserved; /* 0 */
+} axo_cluster_event;
+
+/* The answer to axo_cluster_find. */
+#define AXO_CLUSTER_FOUND (AXO_TAG_SERVICES + 0xa0)
+
+typedef struct axo_cluster_found {
+    uint64_t id;       /* as it was given */
+    axo_ref ref;       /* none, unless status is AXO_OK */
+    int32_t status;    /* AXO_OK; AXO_ENOENT: nobody there has the key; AXO_ETIMEDOUT: no such node
+                          has answered; AXO_ESTOPPING: this node leaves */
+    uint32_t reserved; /* 0 */
+} axo_cluster_found;
+
+/* What a node has done since it was opened. */
+typedef struct axo_cluster_figures {
+    uint64_t nodes;    /* that are up now, without this one */
+    uint64_t sent;     /* messages, watches and the like, given to NATS's library or held */
+    uint64_t received; /* that were handed to the system */
+    uint64_t packets_out; /* messages of NATS's, with many of these in each */
+    uint64_t packets_in;
+    uint64_t full;     /* sends refused: held_max */
+    uint64_t too_big;  /* sends refused, AXO_ETOOBIG: beyond held_max, or what the server takes */
+    uint64_t no_codec; /* sends refused: an owned payload of no known size, or a codec that could
+                          not */
+    uint64_t unsent;   /* packets that were lost in this process */
+    uint64_t dropped;  /* messages that came and were not delivered: a full mailbox, a decode that
+                          could not */
+    uint64_t strangers; /* packets of nodes that are lost, or for another incarnation */
+    /* Packets that were refused before anything of them was taken. */
+    uint64_t not_ours;      /* no packets */
+    uint64_t other_version;
+    uint64_t bad_length;
+    uint64_t other_cluster;
+    uint64_t other_token;
+    uint64_t bad_seal;      /* damaged, or made without the token */
+    uint64_t bad_form;
+} axo_cluster_figures;
+
+AXO_BEGIN_DECLS
+
+/* Connects to a nats-server, as a node of a cluster. The strings are copied.
+ *   problem   may be NULL; says why in words
+ *   blocks    until it is connected or refused, some seconds at most
+ *   returns   AXO_OK; AXO_EINVAL, AXO_ENAME, AXO_EVERSION; AXO_ESYSTEM: problem->error; AXO_ENOMEM
+ *   after     on failure *out is NULL */
+AXO_API AXO_NODISCARD axo_status axo_cluster_open(const axo_cluster_options *options,
+                                                  axo_cluster_problem *problem, axo_cluster **out);
+
+/* What axo_options.remote of the node's system is to be; remote_user is the cluster. It lives as
+ * long as that does. NULL for NULL. */
+AXO_API const axo_remote *axo_cluster_remote(axo_cluster *cluster);
+
+/* Adds a codec for a tag, before axo_cluster_start. One thread at a time.
+ *   returns   AXO_OK; AXO_EEXIST: the tag has one; AXO_ELIMIT: AXO_CLUSTER_CODECS_MAX; AXO_EBUSY:
+ *             it is started; AXO_EINVAL, AXO_EVERSION */
+AXO_API AXO_NODISCARD axo_status axo_cluster_add_codec(axo_cluster *cluster,
+                                                       const axo_cluster_codec *codec);
+
+/* From here on the node is there, for the others, and they for it.
+ *   system    whose axo_options.remote is axo_cluster_remote of this cluster
+ *   returns   AXO_OK; AXO_EBUSY: it is started; AXO_ETHREAD, AXO_ENOMEM; AXO_ESYSTEM: NATS refuses;
+ *             AXO_EINVAL
+ *   after     on failure nothing is started, and it may be tried again */
+AXO_API AXO_NODISCARD axo_status axo_cluster_start(axo_cluster *cluster, axo_system *system);
+
+/* Who has a key in a node's registry. The answer is one AXO_CLUSTER_FOUND to the actor `asker`. A
+ * node that is not up yet is waited for.
+ *   node      a name; not this node's own
+ *   timeout_ns  0..2^62, of the operating system's clock
+ *   thread    any
+ *   blocks    no
+ *   returns   AXO_OK: an answer will come; AXO_ENAME; AXO_ELIMIT: finds_max wait; AXO_ESTOPPING: it
+ *             is not started, or leaves; AXO_EINVAL */
+AXO_API AXO_NODISCARD axo_status axo_cluster_find(axo_cluster *cluster, axo_ref asker,
+                                                  const char *node, const char *key,
+                                                  int64_t timeout_ns, uint64_t id);
+/* The same for a thread, which waits.
+ *   thread    any but a worker's: it would hold that up
+ *   returns   AXO_OK, AXO_ENOENT, AXO_ETIMEDOUT, and as axo_cluster_find
+ *   after     on failure *out is axo_ref_none() */
+AXO_API AXO_NODISCARD axo_status axo_cluster_find_wait(axo_cluster *cluster, const char *node,
+                                                       const char *key, int64_t timeout_ns,
+                                                       axo_ref *out);
+
+/* The nodes that are up now, without this one; at most `max`. Any thread.
+ *   returns   how many were written; 0 for NULL */
+AXO_API uint32_t axo_cluster_nodes(axo_cluster *cluster, axo_node *out, uint32_t max);
+
+/* Fills *out. Any thread.
+ *   returns   AXO_OK, AXO_EINVAL */
+AXO_API axo_status axo_cluster_count(axo_cluster *cluster, axo_cluster_figures *out);
+
+/* Says to the others that this node goes, loses them all, and ends the library's threads: from here
+ * on nothing is carried, and the system may be stopped and destroyed, and has to be before
+ * axo_cluster_close. A system that is stopped before tells its actors' ends by then.
+ *   thread    any but a worker's, one at a time
+ *   blocks    until what waits is given to NATS's library, some seconds at most
+ *   returns   AXO_OK, also if it has left or was not started; AXO_EINVAL */
+AXO_API axo_status axo_cluster_leave(axo_cluster *cluster);
+
+/* Frees a cluster that has left, or was never started, when its system is destroyed. NULL:
+ * nothing. */
+AXO_API void axo_cluster_close(axo_cluster *cluster);
+
+AXO_END_DECLS
+
+#endif

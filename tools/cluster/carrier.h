@@ -1,0 +1,228 @@
+/* carrier.h - what the files of libaxo-cluster share.
+ *
+ *   peer.c     a link with what waits for NATS, and the table of functions of the system
+ *   roster.c   who is there, who is lost
+ *   find.c     keys of other nodes' registries
+ *   nats.c     the connection and the threads
+ *   cluster.c  the doors of <axo/cluster.h>
+ *
+ * Threads: any thread of the system comes by the table of functions. One thread publishes
+ * ("carrier"), and does what is due; one takes what comes for this node, one what comes for all.
+ *
+ * Locks, in this order: roster, then a peer's; a find's alone. The system is called with the
+ * roster's or a peer's held, but for axo_remote_lose never with a peer's: it waits for those who
+ * deliver, who hold one. */
+#ifndef CLUSTER_CARRIER_H
+#define CLUSTER_CARRIER_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include <axo/cluster.h>
+#include <axo/registry.h>
+#include <nats/nats.h>
+
+#include "wire.h"
+
+/* Bytes of a packet that is filled by many frames. */
+#define CLUSTER_BATCH 32768
+/* What waits for NATS beyond held_max: system messages, which are sent again anyhow. */
+#define CLUSTER_RESERVE 1048576
+#define CLUSTER_SUBJECT_MAX 192
+#define CLUSTER_EVERYBODY_MAX (AXO_NODE_NAME_MAX + 8)
+/* Servers in a url. */
+#define CLUSTER_URLS_MAX 16
+#define CLUSTER_MS INT64_C(1000000)
+
+/* A packet that is filled. */
+typedef struct cluster_batch {
+    struct cluster_batch *next;
+    size_t size;
+    size_t room; /* of bytes, without the seal's */
+    uint32_t count;
+    unsigned char bytes[];
+} cluster_batch;
+
+typedef enum cluster_peer_state {
+    CLUSTER_PEER_FREE = 0,
+    CLUSTER_PEER_UP = 1,
+    CLUSTER_PEER_LOST = 2 /* its link is quarantined, and says so to who speaks for it */
+} cluster_peer_state;
+
+/* A node, by its number in references here. */
+typedef struct cluster_peer {
+    axo_cluster *home;     /* fixed, as the number */
+    uint32_t number;
+    pthread_mutex_t mutex; /* guards what follows, to the subject */
+    cluster_peer_state state; /* changed with the roster's lock too */
+    bool missed;           /* it was watched before it had a link */
+    bool lost;             /* its link is quarantined; the roster is to lose it */
+    axo_node node;
+    uint64_t base;         /* what a reference to its actors has above its bits */
+    cluster_link link;
+    cluster_batch *first;  /* what waits for NATS, oldest first */
+    cluster_batch *last;
+    cluster_batch *spare;
+    size_t held;           /* bytes of these */
+    uint64_t watches;      /* of actors here */
+    char subject[CLUSTER_SUBJECT_MAX];
+    atomic_bool heard;     /* since the roster looked last */
+    atomic_bool quiet;     /* nothing was heard on this connection to NATS: what waits, waits */
+    int64_t silent_ns;     /* guarded by the roster's lock */
+} cluster_peer;
+
+typedef struct cluster_finding {
+    bool used;
+    bool waits;   /* a thread; it frees the record */
+    bool done;
+    axo_ref asker;
+    uint64_t own_id; /* of the find on the wire; never given twice */
+    uint64_t id;
+    int64_t until;
+    int64_t ask_at;
+    axo_status status;
+    axo_ref ref;
+    char node[AXO_NODE_NAME_MAX + 1];
+    char key[AXO_KEY_MAX + 1];
+} cluster_finding;
+
+/* Indices of counters, in the order of axo_cluster_figures behind `nodes`. */
+typedef enum cluster_counter {
+    CLUSTER_COUNT_SENT,
+    CLUSTER_COUNT_RECEIVED,
+    CLUSTER_COUNT_PACKETS_OUT,
+    CLUSTER_COUNT_PACKETS_IN,
+    CLUSTER_COUNT_FULL,
+    CLUSTER_COUNT_TOO_BIG,
+    CLUSTER_COUNT_NO_CODEC,
+    CLUSTER_COUNT_UNSENT,
+    CLUSTER_COUNT_DROPPED,
+    CLUSTER_COUNT_STRANGERS,
+    CLUSTER_COUNT_REFUSED /* and behind it, by cluster_refusal */
+} cluster_counter;
+#define CLUSTER_COUNTERS (CLUSTER_COUNT_REFUSED + CLUSTER_REFUSALS)
+
+typedef struct cluster_listener {
+    axo_cluster *cluster;
+    natsSubscription *subscription;
+    pthread_t thread;
+    bool runs;
+} cluster_listener;
+
+struct axo_cluster {
+    axo_cluster_options options; /* its strings are copies */
+    axo_remote remote;
+    axo_system *system;          /* NULL before the start */
+    cluster_key key;
+    bool started;
+    bool left;
+    atomic_bool ends;            /* the threads are to end */
+
+    axo_cluster_codec codecs[AXO_CLUSTER_CODECS_MAX]; /* fixed from the start on, by tag */
+    uint32_t codec_count;
+
+    natsConnection *connection;
+    natsStatistics *statistics;
+    uint64_t connections;        /* that were made anew; the carrier's */
+    cluster_listener mine;       /* what comes for this node */
+    cluster_listener all;
+    char everybody[CLUSTER_EVERYBODY_MAX];
+    atomic_size_t packet_max;    /* of the server */
+
+    pthread_t thread;            /* the carrier */
+    bool runs;
+    pthread_mutex_t wake_mutex;
+    pthread_cond_t wake_cond;
+    atomic_bool woken;
+
+    pthread_mutex_t roster;      /* guards who is which peer */
+    atomic_uint used;            /* peers beyond have never been */
+    uint64_t beats;              /* the carrier's, as the next three */
+    int64_t beat_at;
+    int64_t looked_at;
+    int64_t echo_age_ns;         /* since an own beat came back */
+    atomic_bool echo;            /* one has */
+    atomic_bool beat_now;
+    atomic_bool replaced;        /* a newer incarnation has this node's name */
+
+    pthread_mutex_t find_mutex;
+    pthread_cond_t find_cond;
+    cluster_finding *finds;      /* options.finds_max */
+    uint32_t finds_used;
+    uint64_t next_find;
+    bool finds_end;
+
+    atomic_uint_least64_t counts[CLUSTER_COUNTERS];
+    cluster_peer peers[AXO_NODES_MAX + 1]; /* by number; 0 is nobody */
+};
+
+static inline void cluster_counted(axo_cluster *cluster, uint32_t which)
+{
+    (void)atomic_fetch_add_explicit(&cluster->counts[which], 1, memory_order_relaxed);
+}
+
+/* ---- peer.c */
+
+extern const axo_remote cluster_table;
+
+void cluster_peers_init(axo_cluster *cluster);
+void cluster_peers_fini(axo_cluster *cluster);
+/* Makes the peer's link anew, for a node that the system knows by the peer's number. */
+void cluster_peer_open(cluster_peer *peer, const axo_node *node);
+/* What has come of its frames. */
+void cluster_peer_receive(cluster_peer *peer, const cluster_packet *packet);
+/* Answers somebody who is held lost here, by the link. */
+void cluster_peer_answer(cluster_peer *peer);
+/* Does what is due; hands out what is to be published.
+ *   beat      its link says that it lives
+ *   *due      becomes lower, if it is to be called before
+ *   returns   batches, oldest first: the caller publishes and returns each by
+ *             cluster_peer_published; NULL: none, or not `connected` */
+cluster_batch *cluster_peer_turn(cluster_peer *peer, int64_t now, bool connected, bool beat,
+                                 int64_t *due);
+void cluster_peer_published(cluster_peer *peer, cluster_batch *batch);
+/* Quarantines its link; cluster_roster_lose does the rest. */
+void cluster_peer_quarantine(cluster_peer *peer);
+
+/* ---- roster.c */
+
+/* Whether it is 1..AXO_NODE_NAME_MAX of what stands in a subject of NATS's as it is. */
+bool cluster_is_name(const char *name);
+/* A node speaks.
+ *   returns   its peer, made if the node is new, and whether it is lost; NULL: it is nobody */
+cluster_peer *cluster_roster_heard(axo_cluster *cluster, const axo_node *node, bool *lost);
+/* A node says that it goes. */
+void cluster_roster_leaves(axo_cluster *cluster, const axo_node *node);
+/* Loses those whose links are quarantined. */
+void cluster_roster_lose(axo_cluster *cluster);
+/* Looks who is silent. */
+void cluster_roster_step(axo_cluster *cluster, int64_t now);
+/* The subject of the node of that name that is up, and its incarnation. false: none is. */
+bool cluster_roster_subject(axo_cluster *cluster, const char *name, char *out,
+                            uint64_t *incarnation);
+void cluster_roster_leave(axo_cluster *cluster);
+
+/* ---- find.c */
+
+void cluster_find_asked(axo_cluster *cluster, const cluster_packet *packet);
+void cluster_find_answered(axo_cluster *cluster, const cluster_packet *packet);
+/* Asks, asks again, gives up. */
+void cluster_find_step(axo_cluster *cluster, int64_t now, int64_t *due);
+/* Answers all. */
+void cluster_find_end(axo_cluster *cluster);
+
+/* ---- nats.c */
+
+int64_t cluster_now(void); /* the operating system's monotonic clock */
+void cluster_wake(axo_cluster *cluster);
+/* Publishes one packet of at most one part, which is a find or a beat; NULL: none. */
+void cluster_publish(axo_cluster *cluster, const char *subject, cluster_packet_kind kind,
+                     uint64_t to, const cluster_find *part);
+void cluster_subject(axo_cluster *cluster, const axo_node *node, char *out);
+natsStatus cluster_nats_open(axo_cluster *cluster, axo_cluster_problem *problem);
+axo_status cluster_nats_start(axo_cluster *cluster);
+/* Ends the threads. */
+void cluster_nats_end(axo_cluster *cluster);
+void cluster_nats_close(axo_cluster *cluster);
+
+#endif

@@ -1,0 +1,199 @@
+/* roster.c - who is there, who is lost: by announcements, and by their lack.
+ *
+ * A node is silent while nothing of it comes, and this node's own announcements come back: so a
+ * server that does not answer, a connection that is made anew and a stop of this process count
+ * against nobody. */
+#include <string.h>
+
+#include "carrier.h"
+
+bool cluster_is_name(const char *name)
+{
+    size_t size = strnlen(name, AXO_NODE_NAME_MAX + 1);
+    for (size_t i = 0; i < size; i++) {
+        char c = name[i];
+        if (!((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+              c == '-' || c == '_'))
+            return false;
+    }
+    return size > 0 && size <= AXO_NODE_NAME_MAX;
+}
+
+static bool roster_is(const axo_node *one, const axo_node *other)
+{
+    return one->incarnation == other->incarnation && strcmp(one->name, other->name) == 0;
+}
+
+static void roster_tell(axo_cluster *cluster, const cluster_peer *peer, uint32_t kind)
+{
+    const axo_cluster_event event = {.node = peer->node, .number = peer->number};
+    (void)axo_system_publish(cluster->system, kind, &event, sizeof event);
+}
+
+/* The lock is held, and no peer's. */
+static void roster_lose(cluster_peer *peer)
+{
+    if (peer->state != CLUSTER_PEER_UP)
+        return;
+    cluster_peer_quarantine(peer);
+    (void)pthread_mutex_lock(&peer->mutex);
+    peer->state = CLUSTER_PEER_LOST;
+    peer->lost = false;
+    (void)pthread_mutex_unlock(&peer->mutex);
+    (void)axo_remote_lose(peer->home->system, peer->number);
+    roster_tell(peer->home, peer, AXO_KIND_NODE_DOWN);
+}
+
+static cluster_peer *roster_add(axo_cluster *cluster, const axo_node *node)
+{
+    uint32_t number = 0;
+    for (uint32_t i = 1; i <= AXO_NODES_MAX; i++) {
+        cluster_peer *peer = &cluster->peers[i];
+        (void)pthread_mutex_lock(&peer->mutex);
+        peer->missed = false; /* of a node that was lost */
+        (void)pthread_mutex_unlock(&peer->mutex);
+    }
+    if (axo_remote_add(cluster->system, node, &number) != AXO_OK)
+        return NULL;
+    cluster_peer *peer = &cluster->peers[number];
+    cluster_peer_open(peer, node);
+    if (number > atomic_load(&cluster->used))
+        atomic_store(&cluster->used, number);
+    roster_tell(cluster, peer, AXO_KIND_NODE_UP);
+    atomic_store(&cluster->beat_now, true); /* who is new learns of this one */
+    cluster_wake(cluster);
+    return peer;
+}
+
+/* A name that is this node's own, or one that is here: which of the two is the older. */
+static bool roster_is_old(axo_cluster *cluster, const axo_node *node)
+{
+    if (strcmp(node->name, cluster->remote.here.name) == 0) {
+        if (node->incarnation > cluster->remote.here.incarnation)
+            atomic_store(&cluster->replaced, true);
+        return true;
+    }
+    for (uint32_t i = 1; i <= atomic_load(&cluster->used); i++) {
+        cluster_peer *peer = &cluster->peers[i];
+        if (peer->state != CLUSTER_PEER_UP || strcmp(peer->node.name, node->name) != 0)
+            continue;
+        if (peer->node.incarnation > node->incarnation)
+            return true;
+        roster_lose(peer);
+    }
+    return false;
+}
+
+static cluster_peer *roster_find(axo_cluster *cluster, const axo_node *node)
+{
+    for (uint32_t i = 1; i <= atomic_load(&cluster->used); i++) {
+        cluster_peer *peer = &cluster->peers[i];
+        if (peer->state != CLUSTER_PEER_FREE && roster_is(&peer->node, node))
+            return peer;
+    }
+    return NULL;
+}
+
+cluster_peer *cluster_roster_heard(axo_cluster *cluster, const axo_node *node, bool *lost)
+{
+    cluster_peer *peer = NULL;
+    *lost = false;
+    (void)pthread_mutex_lock(&cluster->roster);
+    if (!atomic_load(&cluster->replaced) && !atomic_load(&cluster->ends)) {
+        peer = roster_find(cluster, node);
+        if (peer == NULL && cluster_is_name(node->name) && !roster_is_old(cluster, node))
+            peer = roster_add(cluster, node);
+    }
+    if (peer != NULL) {
+        *lost = peer->state == CLUSTER_PEER_LOST;
+        atomic_store(&peer->heard, true);
+        if (atomic_exchange(&peer->quiet, false))
+            cluster_wake(cluster);
+    }
+    (void)pthread_mutex_unlock(&cluster->roster);
+    return peer;
+}
+
+void cluster_roster_leaves(axo_cluster *cluster, const axo_node *node)
+{
+    (void)pthread_mutex_lock(&cluster->roster);
+    cluster_peer *peer = roster_find(cluster, node);
+    if (peer != NULL)
+        roster_lose(peer);
+    (void)pthread_mutex_unlock(&cluster->roster);
+}
+
+void cluster_roster_lose(axo_cluster *cluster)
+{
+    (void)pthread_mutex_lock(&cluster->roster);
+    for (uint32_t i = 1; i <= atomic_load(&cluster->used); i++) {
+        cluster_peer *peer = &cluster->peers[i];
+        (void)pthread_mutex_lock(&peer->mutex);
+        bool lost = peer->lost;
+        (void)pthread_mutex_unlock(&peer->mutex);
+        if (lost || atomic_load(&cluster->replaced))
+            roster_lose(peer);
+    }
+    (void)pthread_mutex_unlock(&cluster->roster);
+}
+
+void cluster_roster_step(axo_cluster *cluster, int64_t now)
+{
+    int64_t beat_ns = cluster->options.beat_ms * CLUSTER_MS;
+    int64_t passed = now - cluster->looked_at;
+    cluster->looked_at = now;
+    if (passed > beat_ns)
+        passed = beat_ns; /* this process was stopped */
+    cluster->echo_age_ns = atomic_exchange(&cluster->echo, false) ? 0
+                                                                  : cluster->echo_age_ns + passed;
+    if (cluster->echo_age_ns > 2 * beat_ns)
+        passed = 0;
+    (void)pthread_mutex_lock(&cluster->roster);
+    for (uint32_t i = 1; i <= atomic_load(&cluster->used); i++) {
+        cluster_peer *peer = &cluster->peers[i];
+        bool heard = atomic_exchange(&peer->heard, false);
+        peer->silent_ns = heard ? 0 : peer->silent_ns + passed;
+        if (peer->silent_ns > cluster->options.down_ms * CLUSTER_MS)
+            roster_lose(peer);
+    }
+    (void)pthread_mutex_unlock(&cluster->roster);
+}
+
+bool cluster_roster_subject(axo_cluster *cluster, const char *name, char *out,
+                            uint64_t *incarnation)
+{
+    bool found = false;
+    (void)pthread_mutex_lock(&cluster->roster);
+    for (uint32_t i = 1; i <= atomic_load(&cluster->used) && !found; i++) {
+        const cluster_peer *peer = &cluster->peers[i];
+        found = peer->state == CLUSTER_PEER_UP && strcmp(peer->node.name, name) == 0;
+        if (found) {
+            memcpy(out, peer->subject, CLUSTER_SUBJECT_MAX);
+            *incarnation = peer->node.incarnation;
+        }
+    }
+    (void)pthread_mutex_unlock(&cluster->roster);
+    return found;
+}
+
+void cluster_roster_leave(axo_cluster *cluster)
+{
+    (void)pthread_mutex_lock(&cluster->roster);
+    for (uint32_t i = 1; i <= atomic_load(&cluster->used); i++)
+        roster_lose(&cluster->peers[i]);
+    (void)pthread_mutex_unlock(&cluster->roster);
+}
+
+uint32_t axo_cluster_nodes(axo_cluster *cluster, axo_node *out, uint32_t max)
+{
+    uint32_t count = 0;
+    if (cluster == NULL || (out == NULL && max > 0))
+        return 0;
+    (void)pthread_mutex_lock(&cluster->roster);
+    for (uint32_t i = 1; i <= atomic_load(&cluster->used) && count < max; i++) {
+        if (cluster->peers[i].state == CLUSTER_PEER_UP)
+            out[count++] = cluster->peers[i].node;
+    }
+    (void)pthread_mutex_unlock(&cluster->roster);
+    return count;
+}
