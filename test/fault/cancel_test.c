@@ -247,6 +247,7 @@ static void what_only_some_do_comes_back(void **state)
     };
     for (uint32_t i = 0; i < 4; i++)
         assert_int_equal(axo_system_spawn(w.system, &props[i], &w.others[i]), AXO_OK);
+    assert_true(axo_host_fd(w.system) >= 0); /* from here on it is written to */
     assert_int_equal(axo_run_host(w.system, -1, NULL), AXO_OK); /* to rest: the next send wakes */
     assert_int_equal(axo_system_graceful_stop(w.system, w.others[0], NULL, PARTS_S, NULL), AXO_OK);
     for (uint32_t i = 0; i < sizeof some / sizeof some[0]; i++) {
