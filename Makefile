@@ -204,7 +204,7 @@ PROMISES := link wire $(PROMISES_TO_COME)
 CLUSTER_OBJECTS := $(patsubst %.c,$B/obj/%.o,$(filter-out $(PROMISES_TO_COME:%=tools/cluster/%.c),$(wildcard tools/cluster/*.c)))
 CLUSTER_SHARED := $B/libaxo-cluster.so.$(VERSION)
 CLUSTER_BUILT := $(if $(CLUSTER),$B/libaxo-cluster.a $(if $(sanitize_$v),,$(CLUSTER_SHARED)))
-CLUSTER_USERS := $(patsubst %.c,$B/%,$(wildcard test/example/cluster.c)) $(call programs,test/api/cluster_*_test.c)
+CLUSTER_USERS := $B/test/example/cluster $B/bench/r1_remote $(call programs,test/api/cluster_*_test.c)
 TESTS := $(filter-out $(if $(CLUSTER),,$(CLUSTER_USERS)),$(TESTS))
 PROMISE_OBJECTS := $(PROMISES:%=$B/obj/tools/cluster/%.o)
 PROMISE_USERS := $(call programs,test/unit/cluster/*_test.c) $(filter-out %/tree_sim,$(SIMS))
@@ -233,7 +233,7 @@ LOCKCOUNT := $B/axo-lockcount.o
 CONSOLE_USERS := $B/test/example/console $B/test/support/console/serve
 EXAMPLES := $(filter-out $(if $(PARSER),,%/http_server) $(if $(SDL),,%/engine) $(if $(CONSOLE),,$(CONSOLE_USERS)) $(if $(PROCESS),,$(PROCESS_USERS)) $(if $(NO_RECORD),$(RECORD_USERS)) $(if $(DURABLE),,$(DURABLE_USERS)) $(if $(CLUSTER),,$(CLUSTER_USERS)) $(NO_CPP),\
   $(call programs,test/example/*.c) $(filter-out %_test,$(CPP_ALL)))
-BENCHES := $(filter-out $(if $(PROCESS),,$(PROCESS_USERS)) $(if $(DURABLE),,$(DURABLE_USERS)),$(call programs,bench/*.c))
+BENCHES := $(filter-out $(if $(PROCESS),,$(PROCESS_USERS)) $(if $(DURABLE),,$(DURABLE_USERS)) $(if $(CLUSTER),,$(CLUSTER_USERS)),$(call programs,bench/*.c))
 TOOL := $B/bench/axo-restart-bench
 # axo-top: its screen needs ncurses, what it asks of a console libcurl and jansson, the rest nothing.
 TOP := $B/tools/axo-top

@@ -146,7 +146,8 @@ static void carrier_sleep(axo_cluster *cluster, int64_t until)
     while (!atomic_load(&cluster->woken) && timed_out == 0)
         timed_out = pthread_cond_timedwait(&cluster->wake_cond, &cluster->wake_mutex, &at);
     (void)pthread_mutex_unlock(&cluster->wake_mutex);
-    atomic_store(&cluster->woken, false);
+    /* What was there before a wake-up is seen behind this, also of one that found `woken` set. */
+    (void)atomic_exchange(&cluster->woken, false);
 }
 
 /* What the system has said before goes first. */
