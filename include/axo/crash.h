@@ -71,8 +71,9 @@
  *
  * Under valgrind's memcheck crashes are contained and loops interrupted; it reports each bad
  * access, and nothing that needs a suppression, unless they come in handlers of the program's that
- * have the same stack. What it has in the place of strlen, memcpy and the like is in a module of
- * its own, so a crash there ends the process.
+ * have the same stack, or clang has compiled the library: then also what a watchdog's handler does.
+ * What it has in the place of strlen, memcpy and the like is in a module of its own, so a crash
+ * there ends the process.
  *
  * Only the default dispatcher's own threads are looked at: a manual system has none, and lent ones
  * are the program's. The signal is SIGURG: a handler of the program's that is there before the

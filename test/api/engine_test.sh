@@ -203,7 +203,7 @@ refused 2 "--what: unknown" --what 1
 refused 2 "--replace 0: not a number from 1" --replace 0
 refused 2 "--save x: not a number from 1" --save x
 refused 2 "--headless needs --frames" --headless
-short="--headless --frames 1 --entities 1"
+short="--headless --frames 1 --entities 1 --mode plain" # nothing is waited for
 # shellcheck disable=SC2086 # words
 refused 1 "$stage/nowhere/picture.bmp: " $short --picture "$stage/nowhere/picture.bmp"
 # A plugin that is not there, is none, or cannot be unloaded.
