@@ -201,6 +201,8 @@ void cluster_roster_step(axo_cluster *cluster, int64_t now);
 bool cluster_roster_subject(axo_cluster *cluster, const char *name, char *out,
                             uint64_t *incarnation);
 void cluster_roster_leave(axo_cluster *cluster);
+/* Those that are up, `max` at most, written to `out` if that is not NULL; returns how many. */
+uint32_t cluster_roster_nodes(axo_cluster *cluster, axo_node *out, uint32_t max);
 
 /* ---- find.c */
 

@@ -221,9 +221,8 @@ axo_status axo_cluster_count(axo_cluster *cluster, axo_cluster_figures *out)
         return AXO_EINVAL;
     for (uint32_t i = 0; i < CLUSTER_COUNTERS; i++)
         counts[i] = atomic_load_explicit(&cluster->counts[i], memory_order_relaxed);
-    axo_node nodes[AXO_NODES_MAX];
     *out = (axo_cluster_figures){
-        .nodes = axo_cluster_nodes(cluster, nodes, AXO_NODES_MAX),
+        .nodes = cluster_roster_nodes(cluster, NULL, AXO_NODES_MAX),
         .sent = counts[CLUSTER_COUNT_SENT],
         .received = counts[CLUSTER_COUNT_RECEIVED],
         .packets_out = counts[CLUSTER_COUNT_PACKETS_OUT],

@@ -637,7 +637,11 @@ axo_status cluster_grains_init(cluster_grains *all, const cluster_grain_settings
     assert(settings->grains_max > 0 && settings->grains_max <= 1u << CLUSTER_RECORDS_BITS);
     assert(settings->messages_max > 0 && settings->waiting_max > 0 && settings->hops_max > 0);
     assert(settings->idle_ns > 0 && settings->give_up_ns > 0);
-    *all = (cluster_grains){.ops = ops, .user = user, .settings = *settings, .node = node};
+    memset(all, 0, sizeof *all);
+    all->ops = ops;
+    all->user = user;
+    all->settings = *settings;
+    all->node = node;
     cluster_lease_init(&all->lease, &settings->lease, &ops->store, user, node, incarnation);
     return cluster_records_init(all);
 }

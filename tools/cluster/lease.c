@@ -2,7 +2,7 @@
 #include "lease.h"
 
 #include <assert.h>
-#include <stddef.h>
+#include <string.h>
 
 #define LEASE_MAX_NS (INT64_C(3600) * 1000000000)
 #define MILLION      INT64_C(1000000)
@@ -16,9 +16,13 @@ void cluster_lease_init(cluster_lease *lease, const cluster_lease_settings *sett
     assert(settings->guard_ns >= 0 && settings->guard_ns < settings->lease_ns);
     assert(settings->renew_ns > 0 && settings->answer_ns > 0 && settings->pause_ns > 0);
     assert(node != 0 && incarnation != 0);
-    *lease = (cluster_lease){.store = store, .user = user, .asks = CLUSTER_LEASE_ASKS,
-                             .settings = *settings,
-                             .me = {node, incarnation, 1}, .next_at = INT64_MIN};
+    memset(lease, 0, sizeof *lease);
+    lease->store = store;
+    lease->user = user;
+    lease->asks = CLUSTER_LEASE_ASKS;
+    lease->settings = *settings;
+    lease->me = (cluster_lease_holder){node, incarnation, 1};
+    lease->next_at = INT64_MIN;
     lease->silent_ns = settings->lease_ns * (MILLION + off) / (MILLION - off) + 1;
 }
 

@@ -184,16 +184,22 @@ void cluster_roster_leave(axo_cluster *cluster)
     (void)pthread_mutex_unlock(&cluster->roster);
 }
 
-uint32_t axo_cluster_nodes(axo_cluster *cluster, axo_node *out, uint32_t max)
+uint32_t cluster_roster_nodes(axo_cluster *cluster, axo_node *out, uint32_t max)
 {
     uint32_t count = 0;
-    if (cluster == NULL || (out == NULL && max > 0))
-        return 0;
     (void)pthread_mutex_lock(&cluster->roster);
     for (uint32_t i = 1; i <= atomic_load(&cluster->used) && count < max; i++) {
-        if (cluster->peers[i].state == CLUSTER_PEER_UP)
-            out[count++] = cluster->peers[i].node;
+        if (cluster->peers[i].state != CLUSTER_PEER_UP)
+            continue;
+        if (out != NULL)
+            out[count] = cluster->peers[i].node;
+        count++;
     }
     (void)pthread_mutex_unlock(&cluster->roster);
     return count;
+}
+
+uint32_t axo_cluster_nodes(axo_cluster *cluster, axo_node *out, uint32_t max)
+{
+    return cluster != NULL && out != NULL ? cluster_roster_nodes(cluster, out, max) : 0;
 }
