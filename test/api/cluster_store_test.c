@@ -229,6 +229,33 @@ static void stopped_node(void **unused)
     cw_node_end(&b);
 }
 
+/* Two that hold each other lost, by a limit: one of them is over, and a third sees the other. */
+static void lost_by_a_link(void **unused)
+{
+    trio t;
+    cw_note four;
+    axo_cluster_options with = store_options("c");
+    with.watches_max = 1;
+    node_start(&t.a, &t.one, "a");
+    node_start(&t.b, &t.two, "b");
+    node_with(&t.c, &t.three, &with);
+    CW_UNTIL(trio_is(&t));
+    cw_actor(&t.c, &four, "four");
+    assert_int_equal(cw_tell(&t.a, &t.one, CW_WATCH, cw_find(&t.a, "c", "actor"), 0), AXO_OK);
+    assert_int_equal(cw_tell(&t.a, &t.one, CW_WATCH, cw_find(&t.a, "c", "four"), 0), AXO_OK);
+    CW_UNTIL(t.one.overs + t.three.overs == 1);
+    CW_UNTIL(t.two.downs == 1);
+    assert_int_equal(t.two.why, AXO_CLUSTER_EVICTED);
+    bool is_a = t.one.overs == 1;
+    assert_int_equal((is_a ? &t.one : &t.three)->why_over, AXO_CLUSTER_EVICTED);
+    CW_UNTIL(cw_figures(is_a ? &t.a : &t.c).nodes == 0);
+    assert_int_equal(cw_figures(is_a ? &t.c : &t.a).nodes, 1);
+    assert_int_equal(t.two.overs, 0);
+    cw_node_end(&t.a);
+    cw_node_end(&t.b);
+    cw_node_end(&t.c);
+}
+
 /* ---- the server ---- */
 
 static void server_stops(void **unused)
@@ -408,7 +435,8 @@ int main(int argc, char **argv)
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(come_and_go),       cmocka_unit_test(two_of_a_name),
         cmocka_unit_test(killed_and_back),   cmocka_unit_test(back_at_once),
-        cmocka_unit_test(stopped_node),      cmocka_unit_test(server_stops),
+        cmocka_unit_test(stopped_node),      cmocka_unit_test(lost_by_a_link),
+        cmocka_unit_test(server_stops),
         cmocka_unit_test(server_dies),       cmocka_unit_test(server_dies_shortly),
         cmocka_unit_test(server_forgets),    cmocka_unit_test(bucket_is_deleted),
         cmocka_unit_test(minority_goes_on),  cmocka_unit_test(minority_stops),

@@ -109,20 +109,6 @@ static void carrier_beat(axo_cluster *cluster, uint64_t number)
     cluster_publish(cluster, cluster->everybody, CLUSTER_BEAT, 0, &part);
 }
 
-/* Of a node that has not come up, or hears nothing of itself, a beat has the number 0, which is of
- * use to nobody else. */
-static void carrier_announce(axo_cluster *cluster, bool connected, bool due_now, int64_t *due)
-{
-    bool now = atomic_exchange(&cluster->beat_now, false) || due_now;
-    uint64_t number = cluster->beats + 1;
-    if (cluster->who != NULL) {
-        number = cluster_who_step(cluster, due);
-        now = number != 0 || due_now;
-    }
-    if (connected && now && !atomic_load(&cluster->over))
-        carrier_beat(cluster, number);
-}
-
 static void carrier_peers(axo_cluster *cluster, int64_t now, bool connected, bool beat,
                           int64_t *due)
 {
@@ -132,18 +118,25 @@ static void carrier_peers(axo_cluster *cluster, int64_t now, bool connected, boo
     }
 }
 
+/* Of a node that has not come up, or hears nothing of itself, a beat has the number 0, which is of
+ * use to nobody else. */
 static int64_t carrier_turn(axo_cluster *cluster)
 {
-    int64_t now = cluster_now();
+    int64_t due = INT64_MAX;
+    bool stored = cluster->who != NULL;
     bool connected = nats_is_connected(cluster);
-    bool due_now = now >= cluster->beat_at;
+    uint64_t number = stored ? cluster_who_step(cluster, &due) : cluster->beats + 1;
+    int64_t now = cluster_now();
+    bool due_now = now >= cluster->beat_at || (stored && number != 0);
     bool beat = due_now && cluster->beats % NATS_BEATS_A_LINK == 0;
     if (due_now)
         cluster->beat_at = now + cluster->options.beat_ms * CLUSTER_MS;
-    int64_t due = cluster->beat_at;
-    carrier_announce(cluster, connected, due_now, &due);
-    if (due_now && cluster->who == NULL)
+    if (connected && ((atomic_exchange(&cluster->beat_now, false) && !stored) || due_now) &&
+        !atomic_load(&cluster->over))
+        carrier_beat(cluster, number);
+    if (due_now && !stored)
         cluster_roster_step(cluster, now);
+    due = cluster->beat_at < due ? cluster->beat_at : due;
     carrier_peers(cluster, now, connected, beat, &due);
     cluster_roster_lose(cluster);
     cluster_find_step(cluster, now, &due);

@@ -89,6 +89,7 @@ static void who_no_room(void *user, const axo_node *node)
 static void who_over(void *user, cluster_why why)
 {
     axo_cluster *cluster = user;
+    cluster->who->put_waits = false;
     if (why != CLUSTER_LEFT)
         atomic_store(&cluster->over, true);
     cluster_roster_say(cluster, &cluster->remote.here, (axo_cluster_why)why, AXO_KIND_NODE_OVER);
