@@ -53,6 +53,7 @@ static AXO_NORETURN void process_main(const char *url, const char *name)
     node_start(&node, &note, name);
     CW_UNTIL(note.overs == 1);
     CW_UNTIL(cw_figures(&node).nodes == 0);
+    cw_node_end(&node);
     _exit(OVER + (int)note.why_over);
 }
 

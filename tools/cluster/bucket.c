@@ -19,7 +19,7 @@
 #define BUCKET_WAIT_MS  2000 /* for an answer */
 #define BUCKET_WATCH_MS 20   /* between two looks for what is to be asked */
 #define BUCKET_AGAIN_MS 100  /* between attempts to connect */
-/* Until the watch has to have brought an entry that was put. */
+/* Until the watch has to have brought an entry that was put, or its list. */
 #define BUCKET_BRINGS_MS 5000
 #define BUCKET_TRIES     3
 #define BUCKET_SUBJECT_MAX (CLUSTER_BUCKET_MAX + AXO_NODE_NAME_MAX + 8)
@@ -31,8 +31,9 @@ typedef struct bucket {
     jsCtx *js;
     kvStore *kv;
     kvWatcher *watcher;
+    bool listed;      /* the watch has brought what was there at first */
     uint64_t awaits;  /* the revision of an own entry that was put; 0: none */
-    int64_t awaits_at;
+    int64_t awaits_at; /* since when it does, or lists */
 } bucket;
 
 /* ---- the connection ---- */
@@ -301,7 +302,7 @@ static void bucket_took(bucket *b, kvEntry *is)
 }
 
 /* Behind what was there at first comes one that is NULL. */
-static natsStatus bucket_next(bucket *b, bool *listed)
+static natsStatus bucket_next(bucket *b)
 {
     kvEntry *entry = NULL;
     natsStatus status = kvWatcher_Next(&entry, b->watcher, BUCKET_WATCH_MS);
@@ -311,9 +312,9 @@ static natsStatus bucket_next(bucket *b, bool *listed)
         return status;
     if (entry != NULL)
         bucket_took(b, entry);
-    else if (!*listed)
+    else if (!b->listed)
         bucket_tell(b, CLUSTER_STORE_IS_THERE);
-    *listed |= entry == NULL;
+    b->listed |= entry == NULL;
     kvEntry_Destroy(entry);
     return NATS_OK;
 }
@@ -343,19 +344,27 @@ static void bucket_away(axo_cluster *cluster)
     cluster_wake(cluster);
 }
 
+/* Another bucket has the place of the one that is watched; or what was to be listed was gone before
+ * it was brought, and its end is waited for. */
+static bool bucket_is_deaf(const bucket *b)
+{
+    bool waits = !b->listed || b->awaits != 0;
+    return waits && cluster_now() - b->awaits_at > BUCKET_BRINGS_MS * CLUSTER_MS;
+}
+
 static void bucket_serve(bucket *b)
 {
-    bool listed = false;
     natsStatus status = kvStore_WatchAll(&b->watcher, b->kv, NULL);
     if (status != NATS_OK)
         return;
     bucket_tell(b, CLUSTER_STORE_LISTS);
+    b->awaits_at = cluster_now();
     while (status == NATS_OK && !bucket_is_done(b->cluster)) {
-        status = bucket_next(b, &listed);
+        status = bucket_next(b);
         if (status == NATS_OK)
             status = bucket_ask(b);
-        if (b->awaits != 0 && cluster_now() - b->awaits_at > BUCKET_BRINGS_MS * CLUSTER_MS)
-            status = NATS_STALE_CONNECTION; /* another bucket has this one's place */
+        if (bucket_is_deaf(b))
+            status = NATS_STALE_CONNECTION;
     }
     bucket_away(b->cluster);
 }
