@@ -32,6 +32,8 @@ typedef struct bucket {
     kvStore *kv;
     kvWatcher *watcher;
     bool listed;      /* the watch has brought what was there at first */
+    uint64_t seen;    /* the last revision that the watch has brought */
+    uint64_t taken;   /* of the last own entry that was put */
     uint64_t awaits;  /* the revision of an own entry that was put; 0: none */
     int64_t awaits_at; /* since when it does, or lists */
 } bucket;
@@ -162,6 +164,15 @@ static bool bucket_read(const bucket *b, const char *bytes, int size, cluster_en
     return part.id >= CLUSTER_JOINING && part.id <= CLUSTER_LEAVING;
 }
 
+/* Revisions grow: a store that gives, or has, a lower one than before is another one. */
+static bool bucket_has_forgotten(const bucket *b, const cluster_entry *put, cluster_answer answer,
+                                 const cluster_entry *there)
+{
+    if (answer == CLUSTER_TAKEN)
+        return there->revision <= b->seen || there->revision <= b->taken;
+    return answer == CLUSTER_REFUSED && there->revision < put->revision;
+}
+
 /* What is there of the name. */
 static natsStatus bucket_get(const bucket *b, const char *name, cluster_answer *answer,
                              cluster_entry *there)
@@ -220,11 +231,13 @@ static natsStatus bucket_ask_put(bucket *b, const cluster_entry *entry)
     natsStatus status = bucket_put(b, entry, &answer, &there);
     if (status != NATS_OK)
         return status; /* it is answered when the store is away */
+    if (bucket_has_forgotten(b, entry, answer, &there))
+        return NATS_STALE_CONNECTION;
     bool is = answer == CLUSTER_TAKEN || answer == CLUSTER_REFUSED;
     if (answer == CLUSTER_TAKEN && b->awaits == 0)
         b->awaits_at = cluster_now();
     if (answer == CLUSTER_TAKEN)
-        b->awaits = there.revision;
+        b->awaits = b->taken = there.revision;
     (void)pthread_mutex_lock(&b->cluster->roster);
     cluster_member_answer(&who->member, cluster_who_clock(b->cluster), answer, is ? &there : NULL);
     (void)pthread_mutex_unlock(&b->cluster->roster);
@@ -277,18 +290,19 @@ static void bucket_tell(const bucket *b, cluster_store_state state)
     cluster_wake(b->cluster);
 }
 
-static void bucket_took(bucket *b, kvEntry *is)
+static void bucket_take(bucket *b, kvEntry *is)
 {
     cluster_member *member = &b->cluster->who->member;
     const char *name = kvEntry_Key(is);
     cluster_entry entry = {.revision = 0};
     bool there = kvEntry_Operation(is) == kvOp_Put;
+    b->seen = kvEntry_Revision(is);
     if (!cluster_is_name(name))
         return;
     if (there && (!bucket_read(b, kvEntry_Value(is), kvEntry_ValueLen(is), &entry) ||
                   strcmp(entry.node.name, name) != 0))
         return;
-    entry.revision = kvEntry_Revision(is);
+    entry.revision = b->seen;
     if (entry.revision >= b->awaits && strcmp(name, b->cluster->remote.here.name) == 0)
         b->awaits = 0;
     (void)pthread_mutex_lock(&b->cluster->roster);
@@ -310,13 +324,15 @@ static natsStatus bucket_next(bucket *b)
         return NATS_OK;
     if (status != NATS_OK)
         return status;
-    if (entry != NULL)
-        bucket_took(b, entry);
+    if (entry != NULL && kvEntry_Revision(entry) <= b->seen)
+        status = NATS_STALE_CONNECTION;
+    else if (entry != NULL)
+        bucket_take(b, entry);
     else if (!b->listed)
         bucket_tell(b, CLUSTER_STORE_IS_THERE);
     b->listed |= entry == NULL;
     kvEntry_Destroy(entry);
-    return NATS_OK;
+    return status;
 }
 
 /* ---- the thread ---- */
