@@ -111,8 +111,15 @@ static void trio_start(trio *t)
     CW_UNTIL(trio_is(t));
 }
 
+static void trio_end(trio *t)
+{
+    cw_node_end(&t->a);
+    cw_node_end(&t->b);
+    cw_node_end(&t->c);
+}
+
 /* Nobody was lost; they talk, and one that comes now is taken. */
-static void trio_goes_on(trio *t)
+static void trio_goes_on(trio *t, int leases)
 {
     cw_node d;
     cw_note four;
@@ -123,14 +130,13 @@ static void trio_goes_on(trio *t)
     assert_int_equal(cw_tell(&d, &four, CW_ASK, cw_find(&d, "b", "actor"), 5), AXO_OK);
     assert_int_equal(cw_tell(&t->c, &t->three, CW_ASK, cw_find(&t->c, "a", "actor"), 6), AXO_OK);
     CW_UNTIL(four.answers == 1 && t->three.answers == 1);
-    cw_sleep(LEASE_MS * CW_MS); /* and no lease runs out */
+    cw_sleep(leases * LEASE_MS * CW_MS); /* and no lease runs out */
     assert_int_equal(t->one.downs + t->two.downs + t->three.downs + four.downs, 0);
     cw_node_end(&d);
     CW_UNTIL(t->one.downs == 1 && t->two.downs == 1 && t->three.downs == 1);
     assert_int_equal(t->one.why, AXO_CLUSTER_LEFT);
-    cw_node_end(&t->a);
-    cw_node_end(&t->b);
-    cw_node_end(&t->c);
+    assert_int_equal(t->one.overs + t->two.overs + t->three.overs, 0);
+    trio_end(t);
 }
 
 static void come_and_go(void **unused)
@@ -138,7 +144,7 @@ static void come_and_go(void **unused)
     trio t;
     trio_start(&t);
     assert_int_equal(cw_tell(&t.a, &t.one, CW_WATCH, cw_find(&t.a, "c", "actor"), 0), AXO_OK);
-    trio_goes_on(&t);
+    trio_goes_on(&t, 1);
 }
 
 static void two_of_a_name(void **unused)
@@ -162,6 +168,26 @@ static void two_of_a_name(void **unused)
     CW_UNTIL(one.downs == 1 && one.ups == 2 && three.ups == 1);
     assert_true(incarnation_of(&a, "b") > first);
     cw_node_end(&other);
+    cw_node_end(&a);
+}
+
+/* No lease has to run out for a name that was left: here it would take an hour. */
+static void a_name_that_was_left(void **unused)
+{
+    cw_node a, b;
+    cw_note one, two;
+    axo_cluster_options with = store_options("a");
+    with.cluster = "long";
+    with.lease_ms = 3600000;
+    node_with(&a, &one, &with);
+    with.node = "b";
+    for (uint32_t life = 1; life <= 3; life++) {
+        node_with(&b, &two, &with);
+        CW_UNTIL(one.ups == life && two.ups == 1);
+        cw_node_end(&b);
+        CW_UNTIL(one.downs == life);
+        assert_int_equal(one.why, AXO_CLUSTER_LEFT);
+    }
     cw_node_end(&a);
 }
 
@@ -252,9 +278,7 @@ static void lost_by_a_link(void **unused)
     CW_UNTIL(cw_figures(is_a ? &t.a : &t.c).nodes == 0);
     assert_int_equal(cw_figures(is_a ? &t.c : &t.a).nodes, 1);
     assert_int_equal(t.two.overs, 0);
-    cw_node_end(&t.a);
-    cw_node_end(&t.b);
-    cw_node_end(&t.c);
+    trio_end(&t);
 }
 
 /* ---- the server ---- */
@@ -266,7 +290,7 @@ static void server_stops(void **unused)
     assert_int_equal(kill(server.pid, SIGSTOP), 0);
     cw_sleep(2 * LEASE_MS * CW_MS);
     assert_int_equal(kill(server.pid, SIGCONT), 0);
-    trio_goes_on(&t);
+    trio_goes_on(&t, 2);
 }
 
 static void server_dies(void **unused)
@@ -276,7 +300,7 @@ static void server_dies(void **unused)
     cw_kill(server.pid);
     cw_sleep(2 * LEASE_MS * CW_MS);
     cw_server_run(&server);
-    trio_goes_on(&t);
+    trio_goes_on(&t, 1);
 }
 
 static void server_dies_shortly(void **unused)
@@ -285,7 +309,7 @@ static void server_dies_shortly(void **unused)
     trio_start(&t);
     cw_kill(server.pid);
     cw_server_run(&server);
-    trio_goes_on(&t);
+    trio_goes_on(&t, 1);
 }
 
 static void server_forgets(void **unused)
@@ -295,10 +319,11 @@ static void server_forgets(void **unused)
     cw_kill(server.pid);
     forget();
     cw_server_run(&server);
-    trio_goes_on(&t);
+    trio_goes_on(&t, 1);
 }
 
-/* While the server runs: another bucket has the place of this one. */
+/* While the server runs: another bucket has the place of this one, where their names were removed
+ * at higher revisions. */
 static void bucket_is_deleted(void **unused)
 {
     trio t;
@@ -309,12 +334,14 @@ static void bucket_is_deleted(void **unused)
     cluster_key_of(&key, "test", "secret");
     (void)snprintf(bucket, sizeof bucket, "axo_test_%08x", (unsigned)key.token);
     trio_start(&t);
+    trio_end(&t);
+    trio_start(&t);
     assert_int_equal(natsConnection_ConnectTo(&connection, server.url), NATS_OK);
     assert_int_equal(natsConnection_JetStream(&js, connection, NULL), NATS_OK);
     assert_int_equal(js_DeleteKeyValue(js, bucket), NATS_OK);
     jsCtx_Destroy(js);
     natsConnection_Destroy(connection);
-    trio_goes_on(&t);
+    trio_goes_on(&t, 1);
 }
 
 /* ---- seeds ---- */
@@ -434,14 +461,14 @@ static void refused_store(void **unused)
 int main(int argc, char **argv)
 {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(come_and_go),       cmocka_unit_test(two_of_a_name),
-        cmocka_unit_test(killed_and_back),   cmocka_unit_test(back_at_once),
-        cmocka_unit_test(stopped_node),      cmocka_unit_test(lost_by_a_link),
-        cmocka_unit_test(server_stops),
-        cmocka_unit_test(server_dies),       cmocka_unit_test(server_dies_shortly),
-        cmocka_unit_test(server_forgets),    cmocka_unit_test(bucket_is_deleted),
-        cmocka_unit_test(minority_goes_on),  cmocka_unit_test(minority_stops),
-        cmocka_unit_test(refused_options),   cmocka_unit_test(refused_store),
+        cmocka_unit_test(come_and_go),          cmocka_unit_test(two_of_a_name),
+        cmocka_unit_test(a_name_that_was_left), cmocka_unit_test(killed_and_back),
+        cmocka_unit_test(back_at_once),         cmocka_unit_test(stopped_node),
+        cmocka_unit_test(lost_by_a_link),       cmocka_unit_test(server_stops),
+        cmocka_unit_test(server_dies),          cmocka_unit_test(server_dies_shortly),
+        cmocka_unit_test(server_forgets),       cmocka_unit_test(bucket_is_deleted),
+        cmocka_unit_test(minority_goes_on),     cmocka_unit_test(minority_stops),
+        cmocka_unit_test(refused_options),      cmocka_unit_test(refused_store),
     };
     if (argc == 4 && strcmp(argv[1], "node") == 0)
         process_main(argv[2], argv[3]);
