@@ -1,6 +1,4 @@
 /* who.c - who is there, as member.h says: its time, its heartbeats, and what it tells. */
-#include <assert.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -11,18 +9,28 @@
 #define WHO_ECHO_BEATS 3
 #define WHO_LEAVE_MS   2000
 
-static_assert((int)CLUSTER_LEFT == (int)AXO_CLUSTER_LEFT &&
-                  (int)CLUSTER_SUSPECTED == (int)AXO_CLUSTER_SILENT &&
-                  (int)CLUSTER_EXPIRED == (int)AXO_CLUSTER_EXPIRED &&
-                  (int)CLUSTER_REPLACED == (int)AXO_CLUSTER_REPLACED &&
-                  (int)CLUSTER_EVICTED == (int)AXO_CLUSTER_EVICTED &&
-                  (int)CLUSTER_LOST == (int)AXO_CLUSTER_LOST &&
-                  (int)CLUSTER_MINORITY == (int)AXO_CLUSTER_MINORITY &&
-                  (int)CLUSTER_OUTNUMBERED == (int)AXO_CLUSTER_OUTNUMBERED,
-              "reasons are told as they are");
-static_assert((int)CLUSTER_GO_ON == (int)AXO_CLUSTER_GO_ON &&
-                  (int)CLUSTER_STOP == (int)AXO_CLUSTER_STOP,
-              "and given as they are");
+static axo_cluster_why who_why(cluster_why why)
+{
+    switch (why) {
+    case CLUSTER_LEFT:
+        return AXO_CLUSTER_LEFT;
+    case CLUSTER_SUSPECTED:
+        return AXO_CLUSTER_SILENT;
+    case CLUSTER_EXPIRED:
+        return AXO_CLUSTER_EXPIRED;
+    case CLUSTER_REPLACED:
+        return AXO_CLUSTER_REPLACED;
+    case CLUSTER_EVICTED:
+        return AXO_CLUSTER_EVICTED;
+    case CLUSTER_LOST:
+        return AXO_CLUSTER_LOST;
+    case CLUSTER_MINORITY:
+        return AXO_CLUSTER_MINORITY;
+    case CLUSTER_OUTNUMBERED:
+        return AXO_CLUSTER_OUTNUMBERED;
+    }
+    return AXO_CLUSTER_UNSAID;
+}
 
 /* ---- what the member asks: the roster's lock is held ---- */
 
@@ -58,7 +66,7 @@ static void who_up(void *user, const axo_node *node)
 
 static void who_down(void *user, const axo_node *node, cluster_why why)
 {
-    cluster_roster_down(user, node, (axo_cluster_why)why);
+    cluster_roster_down(user, node, who_why(why));
 }
 
 static void who_minority(void *user)
@@ -92,7 +100,7 @@ static void who_over(void *user, cluster_why why)
     cluster->who->put_waits = false;
     if (why != CLUSTER_LEFT)
         atomic_store(&cluster->over, true);
-    cluster_roster_say(cluster, &cluster->remote.here, (axo_cluster_why)why, AXO_KIND_NODE_OVER);
+    cluster_roster_say(cluster, &cluster->remote.here, who_why(why), AXO_KIND_NODE_OVER);
     cluster_wake(cluster);
 }
 
@@ -119,8 +127,8 @@ static cluster_member_settings who_settings(const axo_cluster_options *o)
         .beat_ns = beat_ns, .lease_ns = o->lease_ms * CLUSTER_MS,
         .phi = {.estimate_ns = beat_ns, .pause_ns = pause_ns > 0 ? pause_ns : 0,
                 .deviation_ns_min = beat_ns / 2, .threshold = 8.0},
-        .on_minority = (cluster_on_minority)o->on_minority, .seeds = o->seeds,
-        .seeds_count = o->seeds_count};
+        .on_minority = o->on_minority == AXO_CLUSTER_STOP ? CLUSTER_STOP : CLUSTER_GO_ON,
+        .seeds = o->seeds, .seeds_count = o->seeds_count};
 }
 
 void cluster_who_start(axo_cluster *cluster)
