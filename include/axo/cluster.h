@@ -85,10 +85,10 @@ typedef enum axo_cluster_membership {
     AXO_CLUSTER_STORE = 1
 } axo_cluster_membership;
 
-typedef enum axo_cluster_on_minority {
+typedef enum axo_cluster_minority {
     AXO_CLUSTER_GO_ON = 0, /* told by AXO_KIND_NODE_MINORITY */
     AXO_CLUSTER_STOP = 1   /* it is over */
-} axo_cluster_on_minority;
+} axo_cluster_minority;
 
 typedef struct axo_cluster_options {
     size_t size;             /* sizeof(axo_cluster_options), set by AXO_CLUSTER_OPTIONS */
@@ -119,7 +119,7 @@ typedef struct axo_cluster_options {
                                 the following */
     uint32_t lease_ms;       /* the same for all nodes; 0: 3 down_ms; at least 1000 and 3 beats, at
                                 most an hour */
-    uint32_t on_minority;    /* an axo_cluster_on_minority; what a node does that has seen more
+    uint32_t on_minority;    /* an axo_cluster_minority; what a node does that has seen more
                                 than half of the seeds, and does no more. 0: AXO_CLUSTER_GO_ON */
     uint32_t seeds_count;    /* at most AXO_NODES_MAX */
     const char *const *seeds; /* nodes' names; NULL: none */
