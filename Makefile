@@ -197,10 +197,10 @@ TESTS := $(filter-out $(if $(PROCESS),,$(PROCESS_USERS)),$(TESTS))
 # libaxo-cluster: another. What nodes promise each other is linked by its tests without the carrier.
 NO_CLUSTER ?= $(if $(filter sim,$v),sim)
 CLUSTER := $(if $(NO_CLUSTER),,$(wildcard /usr/include/nats/nats.h))
-CLUSTER_LIBS := $(if $(CLUSTER),-lnats)
-# Who is there, and grains, stand in no library yet.
-PROMISES_TO_COME := member phi grain lease records rendezvous
-PROMISES := link wire $(PROMISES_TO_COME)
+CLUSTER_LIBS := $(if $(CLUSTER),-lnats -lm)
+# Grains stand in no library yet.
+PROMISES_TO_COME := grain lease records rendezvous
+PROMISES := link wire member phi $(PROMISES_TO_COME)
 CLUSTER_OBJECTS := $(patsubst %.c,$B/obj/%.o,$(filter-out $(PROMISES_TO_COME:%=tools/cluster/%.c),$(wildcard tools/cluster/*.c)))
 CLUSTER_SHARED := $B/libaxo-cluster.so.$(VERSION)
 CLUSTER_BUILT := $(if $(CLUSTER),$B/libaxo-cluster.a $(if $(sanitize_$v),,$(CLUSTER_SHARED)))

@@ -26,9 +26,10 @@ ASKED = {"axo_scope", "axo_lifetime", "axo_window", "axo_dispatcher", "axo_overf
          "axo_router_logic", "axo_guardian", "axo_farewell_kind", "axo_task_kind",
          "axo_timer_kind", "axo_log_format", "axo_listener_beyond", "axo_figures",
          "axo_metrics_format", "axo_group_how", "axo_manual", "axo_threads",
-         "axo_on_crash", "axo_store_sync", "axo_store_then"}
+         "axo_on_crash", "axo_store_sync", "axo_store_then",
+         "axo_cluster_membership", "axo_cluster_minority"}
 # Libraries beside libaxo, whose headers are in include/axo too.
-BESIDE = ("durable", "record") # the others have no enum that they make
+BESIDE = ("durable", "record", "cluster") # the others have no enum that they make
 
 
 def code_of(path):

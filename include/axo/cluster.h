@@ -34,12 +34,29 @@
  * that was handed over without a size: without, it is a dead letter. Tags from AXO_TAG_SERVICES up
  * do not travel.
  *
- * Who is there is announced by plain messages, each beat_ms; no JetStream is needed. Two nodes of
- * one name: the one that was started last stays, and the other one is lost.
+ * Who is there: axo_cluster_options.membership, the same for all nodes of a cluster.
  *
- * Events (event.h): AXO_KIND_NODE_UP, AXO_KIND_NODE_DOWN.
+ * AXO_CLUSTER_BEATS  By plain messages, each beat_ms; no JetStream is needed. Each node judges for
+ *     itself. Two nodes of one name: the one that was started last stays, the other one is over.
+ * AXO_CLUSTER_STORE  By entries in a bucket of JetStream, one a name, with a lease of lease_ms, and
+ *     by the messages. Two nodes of one name: the first keeps it, and the other one is refused
+ *     (AXO_KIND_NODE_REFUSED) and waits until the entry is gone, or has not been renewed for a
+ *     lease. A node that others hold lost is over, unless they are outnumbered: who is up in the
+ *     end is up everywhere. While the store does not answer nobody comes up, and nobody goes by its
+ *     lease. With seeds a node knows whether it sees the larger part of them, and says so by
+ *     events, or is over (on_minority).
+ *     The bucket is axo_<cluster>_<8 digits of a hash of the token>. One that is there is taken as
+ *     it is, of three replicas, say, if its history is 1 and its limit of age is lease_ms; where
+ *     there is none it is made, of one replica, in files.
  *
- * Threads: the library has three for each node, and those of NATS's library. */
+ * A node that is over has lost all the others, for good, and is told so by AXO_KIND_NODE_OVER. It
+ * may be closed, and opened again: as another incarnation. What is told by events before anybody
+ * has subscribed is told to nobody: who is to know subscribes before axo_cluster_start.
+ *
+ * Events (event.h): AXO_KIND_NODE.
+ *
+ * Threads: the library has three for each node, with AXO_CLUSTER_STORE four, and those of NATS's
+ * library. */
 #ifndef AXO_CLUSTER_H
 #define AXO_CLUSTER_H
 
@@ -61,6 +78,17 @@
 #define AXO_CLUSTER_TEXT_MAX 160
 
 typedef struct axo_cluster axo_cluster;
+
+/* By what it is known who is there. */
+typedef enum axo_cluster_membership {
+    AXO_CLUSTER_BEATS = 0,
+    AXO_CLUSTER_STORE = 1
+} axo_cluster_membership;
+
+typedef enum axo_cluster_minority {
+    AXO_CLUSTER_GO_ON = 0, /* told by AXO_KIND_NODE_MINORITY */
+    AXO_CLUSTER_STOP = 1   /* it is over */
+} axo_cluster_minority;
 
 typedef struct axo_cluster_options {
     size_t size;             /* sizeof(axo_cluster_options), set by AXO_CLUSTER_OPTIONS */
@@ -87,6 +115,14 @@ typedef struct axo_cluster_options {
                                 AXO_CLUSTER_WATCHES */
     uint32_t finds_max;      /* finds of this node that wait for their answer; 0:
                                 AXO_CLUSTER_FINDS; at most 65536 */
+    uint32_t membership;     /* an axo_cluster_membership; 0: AXO_CLUSTER_BEATS, which reads none of
+                                the following */
+    uint32_t lease_ms;       /* the same for all nodes; 0: 3 down_ms; at least 1000 and 3 beats, at
+                                most an hour */
+    uint32_t on_minority;    /* an axo_cluster_minority; what a node does that has seen more
+                                than half of the seeds, and does no more. 0: AXO_CLUSTER_GO_ON */
+    uint32_t seeds_count;    /* at most AXO_NODES_MAX */
+    const char *const *seeds; /* nodes' names; NULL: none */
 } axo_cluster_options;
 #define AXO_CLUSTER_OPTIONS(...) AXO_INIT(axo_cluster_options, __VA_ARGS__)
 /* As the macro, for C++ before C++20 (init.h). */
@@ -132,11 +168,29 @@ static inline void axo_cluster_codec_init(axo_cluster_codec *out)
 #define AXO_KIND_NODE      UINT32_C(0x43000000)
 #define AXO_KIND_NODE_UP   UINT32_C(0x43010000)
 #define AXO_KIND_NODE_DOWN UINT32_C(0x43020000) /* lost: it has left, is silent, or was replaced */
+/* About this node; the last three with AXO_CLUSTER_STORE. */
+#define AXO_KIND_NODE_OVER UINT32_C(0x43030000) /* for good; told once */
+#define AXO_KIND_NODE_REFUSED UINT32_C(0x43040000) /* `node` has the name; told once of each */
+#define AXO_KIND_NODE_MINORITY UINT32_C(0x43050000) /* it sees the smaller part of the seeds */
+#define AXO_KIND_NODE_MAJORITY UINT32_C(0x43060000) /* and the larger one again */
+
+/* Why a node is down, or this one over. */
+typedef enum axo_cluster_why {
+    AXO_CLUSTER_UNSAID = 0,   /* a down node, with AXO_CLUSTER_BEATS; an event that has none */
+    AXO_CLUSTER_LEFT = 1,     /* by itself */
+    AXO_CLUSTER_SILENT = 2,   /* for down_ms */
+    AXO_CLUSTER_EXPIRED = 3,  /* its lease */
+    AXO_CLUSTER_REPLACED = 4, /* another incarnation has the name */
+    AXO_CLUSTER_EVICTED = 5,  /* others have held it lost */
+    AXO_CLUSTER_LOST = 6,     /* what it has to acknowledge is not, or cannot be kept */
+    AXO_CLUSTER_MINORITY = 7, /* over: AXO_CLUSTER_STOP */
+    AXO_CLUSTER_OUTNUMBERED = 8 /* over: it has held lost more than it has seen */
+} axo_cluster_why;
 
 typedef struct axo_cluster_event {
     axo_node node;
-    uint32_t number;   /* in references here */
-    uint32_t reserved; /* 0 */
+    uint32_t number;   /* in references here; 0: this node, or one that is not up */
+    uint32_t why;      /* an axo_cluster_why */
 } axo_cluster_event;
 
 /* The answer to axo_cluster_find. */
@@ -180,7 +234,8 @@ AXO_BEGIN_DECLS
 /* Connects to a nats-server, as a node of a cluster. The strings are copied.
  *   problem   may be NULL; says why in words
  *   blocks    until it is connected or refused, some seconds at most
- *   returns   AXO_OK; AXO_EINVAL, AXO_ENAME, AXO_EVERSION; AXO_ESYSTEM: problem->error; AXO_ENOMEM
+ *   returns   AXO_OK; AXO_EINVAL, AXO_ENAME, AXO_EVERSION; AXO_ESYSTEM: problem->error, also where
+ *             AXO_CLUSTER_STORE has no JetStream; AXO_ENOMEM
  *   after     on failure *out is NULL */
 AXO_API AXO_NODISCARD axo_status axo_cluster_open(const axo_cluster_options *options,
                                                   axo_cluster_problem *problem, axo_cluster **out);

@@ -76,6 +76,7 @@ static inline void cw_kill(pid_t pid)
 
 typedef struct cw_server {
     pid_t pid;
+    char *store; /* a directory: with JetStream; NULL: without */
     char port[8];
     char url[64];
 } cw_server;
@@ -134,7 +135,8 @@ static inline bool cw_server_answers(const cw_server *server)
 /* At the port that it has. */
 static inline void cw_server_run(cw_server *server)
 {
-    char *argv[] = {"nats-server", "-a", "127.0.0.1", "-p", server->port, "-l", "/dev/null", NULL};
+    char *argv[] = {"nats-server", "-a", "127.0.0.1", "-p", server->port, "-l", "/dev/null",
+                    server->store != NULL ? "-js" : NULL, "-sd", server->store, NULL};
     server->pid = cw_spawn(argv);
     CW_UNTIL(cw_server_answers(server) || waitpid(server->pid, NULL, WNOHANG) != 0);
     assert_int_equal(waitpid(server->pid, NULL, WNOHANG), 0);
@@ -239,7 +241,8 @@ typedef struct cw_note {
     atomic_uint numbers, last, disorder;
     atomic_uint back, answers, answer, failed;
     atomic_uint ends, lost, known;
-    atomic_uint ups, downs;
+    atomic_uint ups, downs, overs, refusals, minorities, majorities;
+    atomic_uint why, why_over; /* of the last down, of the over */
     atomic_uint stopped;
     atomic_uint found, found_id;
     atomic_int found_status;
@@ -318,6 +321,22 @@ static inline void cw_take_answer(cw_note *me, const axo_message *message)
     atomic_fetch_add(&me->answers, 1);
 }
 
+static inline void cw_take_event(cw_note *me, const axo_event_message *event)
+{
+    uint32_t why = AXO_EVENT_DATA(event, axo_cluster_event)->why;
+    if (event->kind == AXO_KIND_NODE_DOWN)
+        me->why = why;
+    if (event->kind == AXO_KIND_NODE_OVER)
+        me->why_over = why;
+    atomic_fetch_add(event->kind == AXO_KIND_NODE_UP         ? &me->ups
+                     : event->kind == AXO_KIND_NODE_DOWN     ? &me->downs
+                     : event->kind == AXO_KIND_NODE_OVER     ? &me->overs
+                     : event->kind == AXO_KIND_NODE_REFUSED  ? &me->refusals
+                     : event->kind == AXO_KIND_NODE_MINORITY ? &me->minorities
+                                                             : &me->majorities,
+                     1);
+}
+
 static inline axo_status cw_receive(axo_ctx *ctx, void *state, const axo_message *message)
 {
     cw_note *me = *(cw_note **)state;
@@ -351,10 +370,7 @@ static inline axo_status cw_receive(axo_ctx *ctx, void *state, const axo_message
         atomic_fetch_add(&me->failed, 1);
         return AXO_OK;
     case AXO_EVENT:
-        if (AXO_PAYLOAD(message, axo_event_message)->kind == AXO_KIND_NODE_UP)
-            atomic_fetch_add(&me->ups, 1);
-        else
-            atomic_fetch_add(&me->downs, 1);
+        cw_take_event(me, AXO_PAYLOAD(message, axo_event_message));
         return AXO_OK;
     default:
         return AXO_UNHANDLED;

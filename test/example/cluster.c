@@ -31,7 +31,8 @@ static axo_status host_event(axo_ctx *ctx, host *me, const axo_event_message *ev
 {
     const axo_cluster_event *about = AXO_EVENT_DATA(event, axo_cluster_event);
     int up = event->kind == AXO_KIND_NODE_UP;
-    printf("%s: %s is %s\n", me->name, about->node.name, up ? "up" : "down");
+    const char *what = event->kind == AXO_KIND_NODE_DOWN ? "down" : "over";
+    printf("%s: %s is %s\n", me->name, about->node.name, up ? "up" : what);
     if (!up)
         return AXO_OK;
     return axo_cluster_find(me->cluster, axo_self(ctx), about->node.name, "host", 10 * SECONDS, 0);

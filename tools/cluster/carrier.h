@@ -2,16 +2,19 @@
  *
  *   peer.c     a link with what waits for NATS, and the table of functions of the system
  *   roster.c   who is there, who is lost
+ *   who.c      who is there by member.h: its time, and what it tells
+ *   bucket.c   member.h's store: a bucket of JetStream, and its thread
  *   find.c     keys of other nodes' registries
  *   nats.c     the connection and the threads
  *   cluster.c  the doors of <axo/cluster.h>
  *
  * Threads: any thread of the system comes by the table of functions. One thread publishes
- * ("carrier"), and does what is due; one takes what comes for this node, one what comes for all.
+ * ("carrier"), and does what is due; one takes what comes for this node, one what comes for all. A
+ * fourth asks the bucket, waits for its answers and for what it watches, holding no lock.
  *
  * Locks, in this order: roster, then a peer's; a find's alone. The system is called with the
  * roster's or a peer's held, but for axo_remote_lose never with a peer's: it waits for those who
- * deliver, who hold one. */
+ * deliver, who hold one. The member is called with the roster's held. */
 #ifndef CLUSTER_CARRIER_H
 #define CLUSTER_CARRIER_H
 
@@ -22,6 +25,7 @@
 #include <axo/registry.h>
 #include <nats/nats.h>
 
+#include "member.h"
 #include "wire.h"
 
 /* Bytes of a packet that is filled by many frames. */
@@ -33,6 +37,8 @@
 /* Servers in a url. */
 #define CLUSTER_URLS_MAX 16
 #define CLUSTER_MS INT64_C(1000000)
+/* Of a bucket: axo_, the cluster's name, _ and 8 digits. */
+#define CLUSTER_BUCKET_MAX (AXO_NODE_NAME_MAX + 16)
 
 /* A packet that is filled. */
 typedef struct cluster_batch {
@@ -109,6 +115,24 @@ typedef struct cluster_listener {
     bool runs;
 } cluster_listener;
 
+/* With AXO_CLUSTER_STORE. The roster's lock guards all but the thread. */
+typedef struct cluster_who {
+    cluster_member member;
+    int64_t clock;     /* the member's: stands still while no own beat comes back */
+    int64_t clock_at;  /* when it was looked at */
+    int64_t echo_at;   /* when an own beat came back last */
+    bool still;        /* the clock stands */
+    uint64_t beat;     /* a heartbeat that is to be sent; 0: none */
+    bool put_waits;    /* what the store is to be asked */
+    bool asks;         /* it is being asked */
+    cluster_entry put;
+    uint32_t removals; /* more are left out: the member asks again */
+    cluster_entry removal[AXO_NODES_MAX + 1];
+    pthread_t thread;
+    bool runs;
+    char bucket[CLUSTER_BUCKET_MAX];
+} cluster_who;
+
 struct axo_cluster {
     axo_cluster_options options; /* its strings are copies */
     axo_remote remote;
@@ -143,7 +167,8 @@ struct axo_cluster {
     int64_t echo_age_ns;         /* since an own beat came back */
     atomic_bool echo;            /* one has */
     atomic_bool beat_now;
-    atomic_bool replaced;        /* a newer incarnation has this node's name */
+    atomic_bool over;            /* this node is no part of the cluster any more */
+    cluster_who *who;            /* NULL: AXO_CLUSTER_BEATS */
 
     pthread_mutex_t find_mutex;
     pthread_cond_t find_cond;
@@ -191,6 +216,12 @@ bool cluster_is_name(const char *name);
 /* A node speaks.
  *   returns   its peer, made if the node is new, and whether it is lost; NULL: it is nobody */
 cluster_peer *cluster_roster_heard(axo_cluster *cluster, const axo_node *node, bool *lost);
+/* The roster's lock is held. NULL: the system does not take it. */
+cluster_peer *cluster_roster_add(axo_cluster *cluster, const axo_node *node);
+void cluster_roster_down(axo_cluster *cluster, const axo_node *node, axo_cluster_why why);
+/* About this node, or one that is not up. */
+void cluster_roster_say(axo_cluster *cluster, const axo_node *node, axo_cluster_why why,
+                        uint32_t kind);
 /* A node says that it goes. */
 void cluster_roster_leaves(axo_cluster *cluster, const axo_node *node);
 /* Loses those whose links are quarantined. */
@@ -203,6 +234,32 @@ bool cluster_roster_subject(axo_cluster *cluster, const char *name, char *out,
 void cluster_roster_leave(axo_cluster *cluster);
 /* Those that are up, `max` at most, written to `out` if that is not NULL; returns how many. */
 uint32_t cluster_roster_nodes(axo_cluster *cluster, axo_node *out, uint32_t max);
+
+/* ---- who.c */
+
+axo_status cluster_who_open(axo_cluster *cluster);
+/* From here on it is a member that wants to join. */
+void cluster_who_start(axo_cluster *cluster);
+/* The roster's lock is held. */
+int64_t cluster_who_clock(axo_cluster *cluster);
+/* The roster's lock is held: its link is quarantined. */
+void cluster_who_lost(axo_cluster *cluster, const axo_node *node);
+/* Does what is due.
+ *   *due      becomes lower, if it is to be called before
+ *   returns   the number of a heartbeat that is to be sent; 0: none */
+uint64_t cluster_who_step(axo_cluster *cluster, int64_t *due);
+void cluster_who_heard(axo_cluster *cluster, const cluster_packet *packet);
+bool cluster_who_is_over(axo_cluster *cluster);
+/* Says in the store that it goes; waits until it has, 2 seconds at most. */
+void cluster_who_leave(axo_cluster *cluster);
+
+/* ---- bucket.c */
+
+/* Whether there is a bucket as it has to be. */
+natsStatus cluster_bucket_try(axo_cluster *cluster, axo_cluster_problem *problem);
+bool cluster_bucket_start(axo_cluster *cluster);
+/* Ends its thread; axo_cluster.ends is set. */
+void cluster_bucket_end(axo_cluster *cluster);
 
 /* ---- find.c */
 
@@ -221,6 +278,13 @@ void cluster_wake(axo_cluster *cluster);
 void cluster_publish(axo_cluster *cluster, const char *subject, cluster_packet_kind kind,
                      uint64_t to, const cluster_find *part);
 void cluster_subject(axo_cluster *cluster, const axo_node *node, char *out);
+/* A connection; `again`: that is made again when it breaks. */
+natsStatus cluster_nats_connect(axo_cluster *cluster, bool again, natsConnection **out);
+/* Why NATS refuses. */
+void cluster_nats_problem(const axo_cluster *cluster, natsStatus status,
+                          axo_cluster_problem *problem);
+/* No signal of the program's is handled there. */
+bool cluster_thread(pthread_t *thread, void *(*run)(void *), void *arg);
 natsStatus cluster_nats_open(axo_cluster *cluster, axo_cluster_problem *problem);
 axo_status cluster_nats_start(axo_cluster *cluster);
 /* Ends the threads. */

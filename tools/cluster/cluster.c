@@ -6,6 +6,9 @@
 #include "carrier.h"
 #include "pattern/given.h"
 
+#define CLUSTER_LEASE_MIN UINT32_C(1000)    /* ms */
+#define CLUSTER_LEASE_MAX UINT32_C(3600000) /* ms */
+
 /* ---- options ---- */
 
 static void cluster_defaults(axo_cluster_options *o)
@@ -19,6 +22,33 @@ static void cluster_defaults(axo_cluster_options *o)
     o->received_max = o->received_max != 0 ? o->received_max : AXO_CLUSTER_RECEIVED;
     o->watches_max = o->watches_max != 0 ? o->watches_max : AXO_CLUSTER_WATCHES;
     o->finds_max = o->finds_max != 0 ? o->finds_max : AXO_CLUSTER_FINDS;
+    if (o->membership != AXO_CLUSTER_STORE) {
+        o->seeds = NULL;
+        o->seeds_count = 0;
+        return;
+    }
+    uint64_t lease = UINT64_C(3) * o->down_ms;
+    lease = lease > CLUSTER_LEASE_MIN ? lease : CLUSTER_LEASE_MIN;
+    lease = lease < CLUSTER_LEASE_MAX ? lease : CLUSTER_LEASE_MAX;
+    o->lease_ms = o->lease_ms != 0 ? o->lease_ms : (uint32_t)lease;
+}
+
+static bool cluster_store_is_good(const axo_cluster_options *o)
+{
+    return o->lease_ms >= CLUSTER_LEASE_MIN && o->lease_ms <= CLUSTER_LEASE_MAX &&
+           o->lease_ms / 3 >= o->beat_ms && o->on_minority <= AXO_CLUSTER_STOP &&
+           o->seeds_count <= AXO_NODES_MAX && (o->seeds != NULL || o->seeds_count == 0);
+}
+
+static axo_status cluster_read_seeds(const axo_cluster_options *o)
+{
+    for (uint32_t i = 0; i < o->seeds_count; i++) {
+        if (o->seeds[i] == NULL)
+            return AXO_EINVAL;
+        if (!cluster_is_name(o->seeds[i]))
+            return AXO_ENAME;
+    }
+    return AXO_OK;
 }
 
 static axo_status cluster_read(const axo_cluster_options *given, axo_cluster_options *out)
@@ -33,7 +63,10 @@ static axo_status cluster_read(const axo_cluster_options *given, axo_cluster_opt
     cluster_defaults(out);
     bool good = out->beat_ms >= 10 && out->beat_ms <= 60000 && out->down_ms / 3 >= out->beat_ms &&
                 out->held_max >= 65536 && out->finds_max <= 65536;
-    return good ? AXO_OK : AXO_EINVAL;
+    if (!good || out->membership > AXO_CLUSTER_STORE ||
+        (out->membership == AXO_CLUSTER_STORE && !cluster_store_is_good(out)))
+        return AXO_EINVAL;
+    return cluster_read_seeds(out);
 }
 
 /* ---- making and freeing ---- */
@@ -44,6 +77,10 @@ static void cluster_free(axo_cluster *cluster)
     const char *strings[] = {o->url, o->cluster, o->node, o->token, o->credentials, o->ca};
     for (size_t i = 0; i < sizeof strings / sizeof strings[0]; i++)
         free((void *)(uintptr_t)strings[i]);
+    for (uint32_t i = 0; o->seeds != NULL && i < o->seeds_count; i++)
+        free((void *)(uintptr_t)o->seeds[i]);
+    free((void *)(uintptr_t)o->seeds);
+    free(cluster->who);
     cluster_peers_fini(cluster);
     (void)pthread_mutex_destroy(&cluster->wake_mutex);
     (void)pthread_cond_destroy(&cluster->wake_cond);
@@ -61,6 +98,17 @@ static const char *cluster_copy(const char *text, bool *good)
     return copy;
 }
 
+/* What was copied is freed by cluster_free, also when memory runs out on the way. */
+static void cluster_copy_seeds(axo_cluster_options *o, bool *good)
+{
+    const char *const *from = o->seeds;
+    const char **copies = o->seeds_count > 0 ? calloc(o->seeds_count, sizeof *copies) : NULL;
+    o->seeds = copies;
+    *good = *good && (copies != NULL || o->seeds_count == 0);
+    for (uint32_t i = 0; copies != NULL && i < o->seeds_count; i++)
+        copies[i] = cluster_copy(from[i], good);
+}
+
 static axo_cluster *cluster_new(const axo_cluster_options *read)
 {
     pthread_condattr_t how;
@@ -76,6 +124,9 @@ static axo_cluster *cluster_new(const axo_cluster_options *read)
     o->token = cluster_copy(read->token, &good);
     o->credentials = cluster_copy(read->credentials, &good);
     o->ca = cluster_copy(read->ca, &good);
+    cluster_copy_seeds(o, &good);
+    if (o->membership == AXO_CLUSTER_STORE)
+        good = cluster_who_open(cluster) == AXO_OK && good;
     cluster->finds = calloc(o->finds_max, sizeof *cluster->finds);
     cluster->finds_end = true; /* until the start */
     cluster_peers_init(cluster);

@@ -102,9 +102,10 @@ static void nats_batches(cluster_peer *peer, cluster_batch *batch)
 
 /* ---- the carrier ---- */
 
-static void carrier_beat(axo_cluster *cluster)
+static void carrier_beat(axo_cluster *cluster, uint64_t number)
 {
-    const cluster_find part = {.id = ++cluster->beats};
+    const cluster_find part = {.id = number};
+    cluster->beats++;
     cluster_publish(cluster, cluster->everybody, CLUSTER_BEAT, 0, &part);
 }
 
@@ -117,20 +118,25 @@ static void carrier_peers(axo_cluster *cluster, int64_t now, bool connected, boo
     }
 }
 
+/* Of a node that has not come up, or hears nothing of itself, a beat has the number 0, which is of
+ * use to nobody else. */
 static int64_t carrier_turn(axo_cluster *cluster)
 {
-    int64_t now = cluster_now();
+    int64_t due = INT64_MAX;
+    bool stored = cluster->who != NULL;
     bool connected = nats_is_connected(cluster);
-    bool due_now = now >= cluster->beat_at;
+    uint64_t number = stored ? cluster_who_step(cluster, &due) : cluster->beats + 1;
+    int64_t now = cluster_now();
+    bool due_now = now >= cluster->beat_at || (stored && number != 0);
     bool beat = due_now && cluster->beats % NATS_BEATS_A_LINK == 0;
     if (due_now)
         cluster->beat_at = now + cluster->options.beat_ms * CLUSTER_MS;
-    if (connected && (atomic_exchange(&cluster->beat_now, false) || due_now) &&
-        !atomic_load(&cluster->replaced))
-        carrier_beat(cluster);
-    if (due_now)
+    if (connected && ((atomic_exchange(&cluster->beat_now, false) && !stored) || due_now) &&
+        !atomic_load(&cluster->over))
+        carrier_beat(cluster, number);
+    if (due_now && !stored)
         cluster_roster_step(cluster, now);
-    int64_t due = cluster->beat_at;
+    due = cluster->beat_at < due ? cluster->beat_at : due;
     carrier_peers(cluster, now, connected, beat, &due);
     cluster_roster_lose(cluster);
     cluster_find_step(cluster, now, &due);
@@ -150,14 +156,15 @@ static void carrier_sleep(axo_cluster *cluster, int64_t until)
     (void)atomic_exchange(&cluster->woken, false);
 }
 
-/* What the system has said before goes first. */
+/* What the system has said before goes first. Who has left by the store is not lost as well. */
 static void carrier_last(axo_cluster *cluster)
 {
     int64_t due = INT64_MAX;
     bool connected = nats_is_connected(cluster);
     carrier_peers(cluster, cluster_now(), connected, false, &due);
     cluster_roster_leave(cluster);
-    carrier_peers(cluster, cluster_now(), connected, false, &due);
+    if (cluster->who == NULL || !cluster_who_is_over(cluster))
+        carrier_peers(cluster, cluster_now(), connected, false, &due);
     cluster_find_end(cluster);
     if (!connected)
         return;
@@ -183,6 +190,8 @@ static void *carrier_run(void *arg)
 static void listener_others(axo_cluster *cluster, const cluster_packet *packet)
 {
     bool lost;
+    if (packet->kind == CLUSTER_BEAT && cluster->who != NULL)
+        cluster_who_heard(cluster, packet);
     cluster_peer *peer = cluster_roster_heard(cluster, &packet->from, &lost);
     if (peer == NULL) {
         cluster_counted(cluster, CLUSTER_COUNT_STRANGERS);
@@ -216,9 +225,9 @@ static void listener_take(axo_cluster *cluster, const char *bytes, int size)
         atomic_store(&cluster->echo, true);
     else if (packet.to != 0 && packet.to != here->incarnation)
         cluster_counted(cluster, CLUSTER_COUNT_STRANGERS);
-    else if (packet.kind == CLUSTER_LEAVE)
+    else if (packet.kind == CLUSTER_LEAVE && cluster->who == NULL)
         cluster_roster_leaves(cluster, &packet.from);
-    else
+    else if (packet.kind != CLUSTER_LEAVE)
         listener_others(cluster, &packet);
 }
 
@@ -293,30 +302,44 @@ static const char *nats_shown(const char *url)
     return at != NULL ? at + 1 : url;
 }
 
-natsStatus cluster_nats_open(axo_cluster *cluster, axo_cluster_problem *problem)
+natsStatus cluster_nats_connect(axo_cluster *cluster, bool again, natsConnection **out)
 {
     natsOptions *options = NULL;
     natsStatus status = natsOptions_Create(&options);
-    (void)snprintf(cluster->everybody, sizeof cluster->everybody, "axo.%s",
-                   cluster->options.cluster);
     if (status == NATS_OK)
         status = nats_options(&cluster->options, options);
     if (status == NATS_OK)
-        status = natsStatistics_Create(&cluster->statistics);
+        status = natsOptions_SetAllowReconnect(options, again);
     if (status == NATS_OK)
-        status = natsConnection_Connect(&cluster->connection, options);
+        status = natsConnection_Connect(out, options);
     natsOptions_Destroy(options);
-    if (status == NATS_OK)
-        (void)nats_is_connected(cluster);
-    else
-        (void)snprintf(problem->text, sizeof problem->text, "%.80s: %s",
-                       nats_shown(cluster->options.url), natsStatus_GetText(status));
-    problem->error = (int32_t)status;
     return status;
 }
 
-/* No signal of the program's is handled there. */
-static bool nats_thread(pthread_t *thread, void *(*run)(void *), void *arg)
+void cluster_nats_problem(const axo_cluster *cluster, natsStatus status,
+                          axo_cluster_problem *problem)
+{
+    problem->error = (int32_t)status;
+    (void)snprintf(problem->text, sizeof problem->text, "%.80s: %s",
+                   nats_shown(cluster->options.url), natsStatus_GetText(status));
+}
+
+natsStatus cluster_nats_open(axo_cluster *cluster, axo_cluster_problem *problem)
+{
+    (void)snprintf(cluster->everybody, sizeof cluster->everybody, "axo.%s",
+                   cluster->options.cluster);
+    natsStatus status = natsStatistics_Create(&cluster->statistics);
+    if (status == NATS_OK)
+        status = cluster_nats_connect(cluster, true, &cluster->connection);
+    if (status != NATS_OK) {
+        cluster_nats_problem(cluster, status, problem);
+        return status;
+    }
+    (void)nats_is_connected(cluster);
+    return cluster->who != NULL ? cluster_bucket_try(cluster, problem) : NATS_OK;
+}
+
+bool cluster_thread(pthread_t *thread, void *(*run)(void *), void *arg)
 {
     sigset_t all;
     sigset_t before;
@@ -339,7 +362,7 @@ static axo_status listener_start(axo_cluster *cluster, cluster_listener *listene
         status = natsSubscription_SetPendingLimits(listener->subscription, -1, bytes);
     if (status != NATS_OK)
         return status == NATS_NO_MEMORY ? AXO_ENOMEM : AXO_ESYSTEM;
-    listener->runs = nats_thread(&listener->thread, listener_run, listener);
+    listener->runs = cluster_thread(&listener->thread, listener_run, listener);
     return listener->runs ? AXO_OK : AXO_ETHREAD;
 }
 
@@ -359,19 +382,27 @@ axo_status cluster_nats_start(axo_cluster *cluster)
     char subject[CLUSTER_SUBJECT_MAX];
     cluster_subject(cluster, &cluster->remote.here, subject);
     atomic_store(&cluster->ends, false);
+    if (cluster->who != NULL)
+        cluster_who_start(cluster);
     axo_status status = listener_start(cluster, &cluster->mine, subject);
     if (status == AXO_OK)
         status = listener_start(cluster, &cluster->all, cluster->everybody);
     if (status != AXO_OK)
         return status;
-    cluster->runs = nats_thread(&cluster->thread, carrier_run, cluster);
-    return cluster->runs ? AXO_OK : AXO_ETHREAD;
+    cluster->runs = cluster_thread(&cluster->thread, carrier_run, cluster);
+    if (cluster->runs && (cluster->who == NULL || cluster_bucket_start(cluster)))
+        return AXO_OK;
+    return AXO_ETHREAD;
 }
 
 void cluster_nats_end(axo_cluster *cluster)
 {
+    if (cluster->who != NULL && cluster->started)
+        cluster_who_leave(cluster);
     atomic_store(&cluster->ends, true);
     cluster_wake(cluster);
+    if (cluster->who != NULL)
+        cluster_bucket_end(cluster);
     if (cluster->runs)
         (void)pthread_join(cluster->thread, NULL);
     cluster->runs = false;

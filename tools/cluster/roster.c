@@ -1,4 +1,4 @@
-/* roster.c - who is there, who is lost: by announcements, and by their lack.
+/* roster.c - who is there, who is lost: by announcements, and by their lack, or as who.c says.
  *
  * A node is silent while nothing of it comes, and this node's own announcements come back: so a
  * server that does not answer, a connection that is made anew and a stop of this process count
@@ -24,14 +24,21 @@ static bool roster_is(const axo_node *one, const axo_node *other)
     return one->incarnation == other->incarnation && strcmp(one->name, other->name) == 0;
 }
 
-static void roster_tell(axo_cluster *cluster, const cluster_peer *peer, uint32_t kind)
+static void roster_tell(const cluster_peer *peer, axo_cluster_why why, uint32_t kind)
 {
-    const axo_cluster_event event = {.node = peer->node, .number = peer->number};
+    const axo_cluster_event event = {.node = peer->node, .number = peer->number, .why = why};
+    (void)axo_system_publish(peer->home->system, kind, &event, sizeof event);
+}
+
+void cluster_roster_say(axo_cluster *cluster, const axo_node *node, axo_cluster_why why,
+                        uint32_t kind)
+{
+    const axo_cluster_event event = {.node = *node, .why = why};
     (void)axo_system_publish(cluster->system, kind, &event, sizeof event);
 }
 
 /* The lock is held, and no peer's. */
-static void roster_lose(cluster_peer *peer)
+static void roster_lose(cluster_peer *peer, axo_cluster_why why)
 {
     if (peer->state != CLUSTER_PEER_UP)
         return;
@@ -41,10 +48,10 @@ static void roster_lose(cluster_peer *peer)
     peer->lost = false;
     (void)pthread_mutex_unlock(&peer->mutex);
     (void)axo_remote_lose(peer->home->system, peer->number);
-    roster_tell(peer->home, peer, AXO_KIND_NODE_DOWN);
+    roster_tell(peer, why, AXO_KIND_NODE_DOWN);
 }
 
-static cluster_peer *roster_add(axo_cluster *cluster, const axo_node *node)
+cluster_peer *cluster_roster_add(axo_cluster *cluster, const axo_node *node)
 {
     uint32_t number = 0;
     for (uint32_t i = 1; i <= AXO_NODES_MAX; i++) {
@@ -59,7 +66,7 @@ static cluster_peer *roster_add(axo_cluster *cluster, const axo_node *node)
     cluster_peer_open(peer, node);
     if (number > atomic_load(&cluster->used))
         atomic_store(&cluster->used, number);
-    roster_tell(cluster, peer, AXO_KIND_NODE_UP);
+    roster_tell(peer, AXO_CLUSTER_UNSAID, AXO_KIND_NODE_UP);
     atomic_store(&cluster->beat_now, true); /* who is new learns of this one */
     cluster_wake(cluster);
     return peer;
@@ -69,8 +76,11 @@ static cluster_peer *roster_add(axo_cluster *cluster, const axo_node *node)
 static bool roster_is_old(axo_cluster *cluster, const axo_node *node)
 {
     if (strcmp(node->name, cluster->remote.here.name) == 0) {
-        if (node->incarnation > cluster->remote.here.incarnation)
-            atomic_store(&cluster->replaced, true);
+        if (node->incarnation <= cluster->remote.here.incarnation)
+            return true;
+        atomic_store(&cluster->over, true);
+        cluster_roster_say(cluster, &cluster->remote.here, AXO_CLUSTER_REPLACED,
+                           AXO_KIND_NODE_OVER);
         return true;
     }
     for (uint32_t i = 1; i <= atomic_load(&cluster->used); i++) {
@@ -79,7 +89,7 @@ static bool roster_is_old(axo_cluster *cluster, const axo_node *node)
             continue;
         if (peer->node.incarnation > node->incarnation)
             return true;
-        roster_lose(peer);
+        roster_lose(peer, AXO_CLUSTER_UNSAID);
     }
     return false;
 }
@@ -99,10 +109,11 @@ cluster_peer *cluster_roster_heard(axo_cluster *cluster, const axo_node *node, b
     cluster_peer *peer = NULL;
     *lost = false;
     (void)pthread_mutex_lock(&cluster->roster);
-    if (!atomic_load(&cluster->replaced) && !atomic_load(&cluster->ends)) {
+    if (!atomic_load(&cluster->over) && !atomic_load(&cluster->ends)) {
         peer = roster_find(cluster, node);
-        if (peer == NULL && cluster_is_name(node->name) && !roster_is_old(cluster, node))
-            peer = roster_add(cluster, node);
+        if (peer == NULL && cluster->who == NULL && cluster_is_name(node->name) &&
+            !roster_is_old(cluster, node))
+            peer = cluster_roster_add(cluster, node);
     }
     if (peer != NULL) {
         *lost = peer->state == CLUSTER_PEER_LOST;
@@ -114,12 +125,17 @@ cluster_peer *cluster_roster_heard(axo_cluster *cluster, const axo_node *node, b
     return peer;
 }
 
+void cluster_roster_down(axo_cluster *cluster, const axo_node *node, axo_cluster_why why)
+{
+    cluster_peer *peer = roster_find(cluster, node);
+    if (peer != NULL)
+        roster_lose(peer, why);
+}
+
 void cluster_roster_leaves(axo_cluster *cluster, const axo_node *node)
 {
     (void)pthread_mutex_lock(&cluster->roster);
-    cluster_peer *peer = roster_find(cluster, node);
-    if (peer != NULL)
-        roster_lose(peer);
+    cluster_roster_down(cluster, node, AXO_CLUSTER_UNSAID);
     (void)pthread_mutex_unlock(&cluster->roster);
 }
 
@@ -131,8 +147,11 @@ void cluster_roster_lose(axo_cluster *cluster)
         (void)pthread_mutex_lock(&peer->mutex);
         bool lost = peer->lost;
         (void)pthread_mutex_unlock(&peer->mutex);
-        if (lost || atomic_load(&cluster->replaced))
-            roster_lose(peer);
+        bool over = atomic_load(&cluster->over);
+        if (lost && !over && cluster->who != NULL)
+            cluster_who_lost(cluster, &peer->node);
+        if (lost || over)
+            roster_lose(peer, AXO_CLUSTER_UNSAID);
     }
     (void)pthread_mutex_unlock(&cluster->roster);
 }
@@ -154,7 +173,7 @@ void cluster_roster_step(axo_cluster *cluster, int64_t now)
         bool heard = atomic_exchange(&peer->heard, false);
         peer->silent_ns = heard ? 0 : peer->silent_ns + passed;
         if (peer->silent_ns > cluster->options.down_ms * CLUSTER_MS)
-            roster_lose(peer);
+            roster_lose(peer, AXO_CLUSTER_UNSAID);
     }
     (void)pthread_mutex_unlock(&cluster->roster);
 }
@@ -180,7 +199,7 @@ void cluster_roster_leave(axo_cluster *cluster)
 {
     (void)pthread_mutex_lock(&cluster->roster);
     for (uint32_t i = 1; i <= atomic_load(&cluster->used); i++)
-        roster_lose(&cluster->peers[i]);
+        roster_lose(&cluster->peers[i], AXO_CLUSTER_UNSAID);
     (void)pthread_mutex_unlock(&cluster->roster);
 }
 

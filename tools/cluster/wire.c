@@ -159,7 +159,7 @@ size_t cluster_wire_put_find(unsigned char *out, cluster_packet_kind kind, const
         wire_put(out + 8, find->bits, 8);
         return 16;
     }
-    if (kind == CLUSTER_BEAT)
+    if (kind == CLUSTER_BEAT || kind == CLUSTER_ENTRY)
         return 8;
     memcpy(out + 8, find->key, find->key_size);
     return 8 + find->key_size;
@@ -251,7 +251,7 @@ void cluster_wire_read_find(const cluster_packet *packet, cluster_find *out)
         out->bits = wire_get_u64(packet->parts + 8);
         return;
     }
-    if (packet->kind == CLUSTER_BEAT)
+    if (packet->kind == CLUSTER_BEAT || packet->kind == CLUSTER_ENTRY)
         return;
     out->key = (const char *)packet->parts + 8;
     out->key_size = packet->size - 8;
@@ -263,6 +263,7 @@ static bool wire_is_packet(const cluster_packet *packet)
     case CLUSTER_LINK:
         return wire_are_frames(packet);
     case CLUSTER_BEAT:
+    case CLUSTER_ENTRY:
         return packet->count == 1 && packet->size == 8;
     case CLUSTER_LEAVE:
         return packet->count == 0 && packet->size == 0;

@@ -24,8 +24,9 @@
  *            the payload, to the end; only of CLUSTER_WHAT_SEND
  *       `to` and `from` are a reference's bits, as axo_remote_leave gives them. `to` is of the node
  *       that is meant; of CLUSTER_WHAT_TERMINATED it is who has ended, and of the one that speaks.
- * CLUSTER_BEAT has one part, u64 number; CLUSTER_LEAVE has none. CLUSTER_FIND has one: u64 id, then
- * the key, to the end. CLUSTER_FOUND has one: u64 id, u64 bits, 0: nobody has the key.
+ * CLUSTER_BEAT has one part, u64 number; CLUSTER_ENTRY one, u64 phase; CLUSTER_LEAVE has none.
+ * CLUSTER_FIND has one: u64 id, then the key, to the end. CLUSTER_FOUND has one: u64 id, u64 bits,
+ * 0: nobody has the key.
  *
  * A reader looks at magic, version, length, cluster, token and seal in this order, before anything
  * else, and at the form of every part before it takes the first one: a packet is taken as a whole
@@ -57,7 +58,8 @@ typedef enum cluster_packet_kind {
     CLUSTER_BEAT = 2,  /* the node is there */
     CLUSTER_LEAVE = 3, /* the node goes */
     CLUSTER_FIND = 4,  /* who has a key of the registry there? */
-    CLUSTER_FOUND = 5  /* the answer */
+    CLUSTER_FOUND = 5, /* the answer */
+    CLUSTER_ENTRY = 6  /* none of a transport: the value of an entry in a bucket */
 } cluster_packet_kind;
 
 typedef enum cluster_what {
@@ -109,7 +111,7 @@ typedef struct cluster_packet {
     size_t size;                /* of the parts */
 } cluster_packet;
 
-/* A FIND, or a FOUND; a BEAT, whose number is the id. */
+/* A FIND, or a FOUND; a BEAT, whose number is the id; an ENTRY, whose phase is. */
 typedef struct cluster_find {
     uint64_t id;
     uint64_t bits;   /* FOUND */
@@ -132,7 +134,7 @@ size_t cluster_wire_end(unsigned char *out, size_t size, uint32_t count, const c
 size_t cluster_wire_put_frame(unsigned char *out, const cluster_frame *frame);
 /* At most CLUSTER_BODY_MAX bytes and the payload. */
 size_t cluster_wire_put_body(unsigned char *out, const cluster_body *body);
-/* Of a FIND 8 bytes and the key, of a FOUND 16, of a BEAT 8. */
+/* Of a FIND 8 bytes and the key, of a FOUND 16, of a BEAT and an ENTRY 8. */
 size_t cluster_wire_put_find(unsigned char *out, cluster_packet_kind kind,
                              const cluster_find *find);
 
@@ -144,7 +146,7 @@ cluster_refusal cluster_wire_read(const cluster_key *key, const void *bytes, siz
 bool cluster_wire_next(const cluster_packet *packet, size_t *at, cluster_frame *out);
 /* false: it is none. Those of frames of a packet that was read are good. */
 bool cluster_wire_read_body(const void *bytes, size_t size, cluster_body *out);
-/* The part of a FIND, a FOUND or a BEAT that was read. */
+/* The part of a FIND, a FOUND, a BEAT or an ENTRY that was read. */
 void cluster_wire_read_find(const cluster_packet *packet, cluster_find *out);
 
 #endif

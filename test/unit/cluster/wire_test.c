@@ -278,6 +278,8 @@ static void finds(void **unused)
     assert_int_equal(read_part(CLUSTER_FOUND, 17, 2, 0), CLUSTER_OF_FORM);
     assert_int_equal(read_part(CLUSTER_BEAT, 8, 0, 1), CLUSTER_GOOD);
     assert_int_equal(read_part(CLUSTER_BEAT, 7, 0, 1), CLUSTER_OF_FORM);
+    assert_int_equal(read_part(CLUSTER_ENTRY, 8, 0, 1), CLUSTER_GOOD);
+    assert_int_equal(read_part(CLUSTER_ENTRY, 9, 0, 1), CLUSTER_OF_FORM);
     assert_int_equal(read_part(CLUSTER_LEAVE, 0, 0, 1), CLUSTER_OF_FORM); /* it has none */
 }
 
