@@ -19,8 +19,10 @@
  * An actor of the class that axo_report_class has made is one of `cls` whose messages are kept: the
  * time, the tag, the sender and the bytes of each, before its handler runs. A message costs a
  * reading of the clock and a copy of its payload; memory is taken with the actor, record_bytes for
- * each, and none later. Where it has no room the earliest go: the report says how many. Each
- * instance begins with an empty ring, and a resumed one goes on with its own.
+ * each, and none later: it is a part of the state, behind the program's, and counts as that
+ * (axo_props.memory_max), and a restart zeroes it. Where it has no room the earliest go: the report
+ * says how many. Each instance begins with an empty ring, and a resumed one goes on with its own. A
+ * message that is taken up again (stash.h) is kept again.
  *
  * A failure under a message leaves a report: a status, axo_fail, axo_throw, a death pact, a crash
  * that is contained (crash.h), a callback that its watchdog has interrupted. It is written on the
@@ -43,8 +45,10 @@
  *   - axo_seed, axo_instance, axo_ref_index, bits and paths of references: axo_report_seed is the
  *     same; references of children and of others that it was not sent a message by;
  *   - what functions of the library have answered: a full mailbox, no memory, an actor that has
- *     gone; its props (bounds of memory and mailbox, strategy, stash_max), its children's doings;
+ *     gone; its props (bounds of memory and mailbox, strategy, stash_max); what its children do,
+ *     and its decider; timers that stop or kill;
  *   - time that goes on within a handler: in a replay axo_now is axo_report_now, which is the same;
+ *   - a handler that runs another system within axo_block;
  *   - handlers of axo_become: their messages are not kept, so a class that uses it is not to be
  *     played; an own post_restart, in whose place pre_start runs; settle, which runs behind each
  *     message; a class that axo_class_replace has changed; messages taken over (axo_message_take)
@@ -158,7 +162,7 @@ AXO_API int64_t axo_report_now(axo_ctx *ctx);
  *   thread    any, outside of callbacks
  *   blocks    as long as the handlers run
  *   returns   AXO_OK, and *out says what it has come to; AXO_EINVAL: no report, or not whole, or of
- *             no class that was made, or `out`; AXO_EVERSION: of another format, order of bytes or
+ *             no class that was made, or of one with other args_size, or `out`; AXO_EVERSION: of another format, order of bytes or
  *             size of pointers; AXO_ESYSTEM: it cannot be read; AXO_ENOMEM; as axo_system_start;
  *             out->text says more */
 AXO_API AXO_NODISCARD axo_status axo_report_play(const char *path, axo_report_outcome *out);

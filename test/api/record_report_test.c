@@ -19,7 +19,8 @@
 #include "support/cmocka.h"
 
 #define MS INT64_C(1000000)
-enum { ADD = 1, TICK, BREAK, TRAP, LEAVE };
+enum { REPORT_START = 24, REPORT_HEAD = 72 }; /* the file's */
+enum { ADD = 1, TICK, BREAK, TRAP, LEAVE, HOLD, FREE, ODD };
 enum { BY_STATUS = 1, BY_FAIL, BY_THROW, BY_FATAL, BY_PACT, BY_CRASH };
 
 typedef struct till_args {
@@ -30,7 +31,7 @@ typedef struct till {
     uint64_t hash;
     uint64_t count;
     uint64_t starts;
-    axo_ref friend;
+    bool free;
 } till;
 
 /* A payload with the references of its receiver and its sender, and bytes. */
@@ -116,6 +117,13 @@ static axo_status till_receive(axo_ctx *ctx, void *state, const axo_message *mes
         return till_add(ctx, me, message);
     case BREAK:
         return till_break(ctx, me, message);
+    case HOLD: /* until it is free; it comes a second time then, and is kept a second time */
+        return me->free ? AXO_OK : axo_stash(ctx);
+    case FREE:
+        me->free = true;
+        return axo_unstash_all(ctx);
+    case ODD:
+        return AXO_UNHANDLED;
     case TRAP: /* the sender is watched, and its end not handled */
         return axo_watch(ctx, message->sender);
     case AXO_TERMINATED:
@@ -131,7 +139,32 @@ static const axo_class till_class = AXO_CLASS(.name = "till", .state_size = size
                                               .pre_start = till_pre_start,
                                               .receive = till_receive,
                                               .on_crash = AXO_CRASH_FAILS);
-static const axo_class *till_kept, *small_kept;
+static const axo_class *till_kept, *small_kept, *wide_kept;
+
+/* Its state is aligned to a cache line, as its size says, with a ring behind it too. It fails where
+ * it has been asked to settle, behind a message that it did not know. */
+typedef struct wide {
+    uint8_t bytes[2 * AXO_STATE_ALIGN];
+} wide;
+
+static axo_status wide_receive(axo_ctx *ctx, void *state, const axo_message *message)
+{
+    const wide *me = state;
+    assert_int_equal((uintptr_t)me % AXO_STATE_ALIGN, 0);
+    for (size_t i = 0; i < sizeof me->bytes; i++)
+        assert_int_equal(me->bytes[i], 0);
+    if (axo_want_settle(ctx) != AXO_OK)
+        return AXO_EFAILED;
+    return AXO_UNHANDLED;
+}
+
+static axo_status wide_settle(axo_ctx *ctx, void *state)
+{
+    return axo_fail(ctx, 5, "not under a message");
+}
+
+static const axo_class wide_class = AXO_CLASS(.name = "wide", .state_size = sizeof(wide),
+                                              .receive = wide_receive, .settle = wide_settle);
 
 static axo_status friend_receive(axo_ctx *ctx, void *state, const axo_message *message)
 {
@@ -291,6 +324,7 @@ static void every_mode(void **state)
         fails((axo_options)AXO_OPTIONS(.workers = 2), how);
         fails((axo_options)AXO_OPTIONS(.workers = 1), how);
         fails((axo_options)AXO_OPTIONS(.manual = AXO_MANUAL_ALL), how);
+        fails((axo_options)AXO_OPTIONS(.workers = 1, .threads = AXO_THREADS_LENT), how);
     }
 }
 
@@ -344,17 +378,42 @@ static void instances(void **state)
     run_end(&r);
 }
 
-/* What is no failure of a message leaves none: a kill, and a message that nobody knows. */
+/* What is no failure of a message leaves none: a kill, a message that nobody knows, a settle. */
 static void no_report(void **state)
+{
+    for (uint32_t settles = 0; settles < 2; settles++) {
+        run r = {.system = NULL};
+        axo_options options = AXO_OPTIONS(.manual = AXO_MANUAL_ALL);
+        run_start(&r, settles != 0 ? wide_kept : till_kept, &options);
+        assert_int_equal(axo_system_send(r.system, boss_till, ODD, NULL, 0), AXO_OK);
+        run_settle(&r);
+        assert_int_equal(seen.failures, settles);
+        assert_int_equal(axo_system_kill(r.system, boss_till), AXO_OK);
+        run_settle(&r);
+        assert_int_equal(seen.failures, 1 + settles);
+        assert_int_equal(seen.failure.kind, AXO_FAILURE_KILLED);
+        assert_int_equal(axo_report_written(r.reports) + axo_report_missed(r.reports, NULL), 0);
+        run_end(&r);
+    }
+}
+
+/* Messages that were put aside are kept as often as they came. */
+static void stashed(void **state)
 {
     run r = {.system = NULL};
     axo_options options = AXO_OPTIONS(.manual = AXO_MANUAL_ALL);
     run_start(&r, till_kept, &options);
-    run_add(&r, 1, 4);
-    assert_int_equal(axo_system_kill(r.system, boss_till), AXO_OK);
-    run_settle(&r);
-    assert_int_equal(seen.failures, 1);
-    assert_int_equal(axo_report_written(r.reports) + axo_report_missed(r.reports, NULL), 0);
+    for (uint32_t i = 0; i < 5; i++) {
+        assert_int_equal(axo_system_send(r.system, boss_till, HOLD, &i, sizeof i), AXO_OK);
+        run_add(&r, i, i);
+    }
+    assert_int_equal(axo_system_send(r.system, boss_till, FREE, NULL, 0), AXO_OK);
+    run_add(&r, 6, 6);
+    run_break(&r, BY_FAIL);
+    const axo_report_outcome out = run_play(&r, 1);
+    same_failure(&out);
+    assert_string_equal(out.failure, seen.text);
+    assert_in_range(out.messages, 5 + 5 + 6 + 2, 30);
     run_end(&r);
 }
 
@@ -469,6 +528,31 @@ static void file_write(const char *path, const uint8_t *bytes, size_t size)
     assert_int_equal(fclose(file), 0);
 }
 
+static uint32_t file_crc(const uint8_t *bytes, size_t size)
+{
+    uint32_t crc = UINT32_MAX;
+    for (size_t i = 0; i < size; i++) {
+        crc ^= bytes[i];
+        for (uint32_t bit = 0; bit < 8; bit++)
+            crc = crc >> 1 ^ (UINT32_C(0xedb88320) & (0 - (crc & 1)));
+    }
+    return ~crc;
+}
+
+static void file_put(uint8_t *at, uint32_t value)
+{
+    for (uint32_t i = 0; i < 4; i++)
+        at[i] = (uint8_t)(value >> 8 * i);
+}
+
+/* Makes the checksums those of what stands there. */
+static void file_seal(uint8_t *bytes, size_t size)
+{
+    file_put(bytes + 12, (uint32_t)(size - REPORT_START));
+    file_put(bytes + 16, file_crc(bytes + REPORT_START, size - REPORT_START));
+    file_put(bytes + 20, file_crc(bytes, REPORT_START - 4));
+}
+
 /* Each byte that is another, and each end that is missing, is found. */
 static void spoilt(void **state)
 {
@@ -496,6 +580,33 @@ static void spoilt(void **state)
     same_failure(&out);
     assert_int_equal(axo_report_play(path, &out), AXO_ESYSTEM); /* it is gone */
     assert_true(strstr(out.text, "No such file") != NULL);
+    run_end(&r);
+}
+
+/* A report of actors with other args is not given to this program's construct. */
+static void other_args(void **state)
+{
+    run r = {.system = NULL};
+    uint8_t bytes[4096];
+    char path[160];
+    axo_report_outcome out = AXO_REPORT_OUTCOME();
+    axo_options options = AXO_OPTIONS(.manual = AXO_MANUAL_ALL);
+    run_start(&r, till_kept, &options);
+    run_break(&r, BY_FAIL);
+    run_path(&r, 1, path, sizeof path);
+    const size_t size = file_read(path, bytes, sizeof bytes);
+    bytes[REPORT_START + 60] = 7; /* of 8 */
+    memmove(bytes + REPORT_START + REPORT_HEAD + 4 + 7, bytes + REPORT_START + REPORT_HEAD + 4 + 8,
+            size - REPORT_START - REPORT_HEAD - 12);
+    file_seal(bytes, size - 1);
+    file_write(path, bytes, size - 1);
+    assert_int_equal(axo_report_play(path, &out), AXO_EINVAL);
+    assert_string_equal(out.text, "the report has 7 bytes of args, and actors of the class 8");
+    bytes[REPORT_START] ^= 1; /* of a machine with another order of bytes */
+    file_seal(bytes, size - 1);
+    file_write(path, bytes, size - 1);
+    assert_int_equal(axo_report_play(path, &out), AXO_EVERSION);
+    assert_int_equal(unlink(path), 0);
     run_end(&r);
 }
 
@@ -543,7 +654,7 @@ static void no_more_classes(void **state)
     static axo_class more[AXO_REPORT_CLASSES_MAX];
     static char names[AXO_REPORT_CLASSES_MAX][16];
     const axo_class *cls;
-    uint32_t made = 2;
+    uint32_t made = 3;
     for (; made <= AXO_REPORT_CLASSES_MAX; made++) {
         axo_class *it = &more[made - 1];
         *it = till_class;
@@ -587,13 +698,15 @@ int main(void)
     static axo_class small;
     const axo_report_ring ring = AXO_REPORT_RING(.cls = &till_class, .record_bytes = 65536,
                                                  .args_size = sizeof(till_args));
+    const axo_report_ring last = AXO_REPORT_RING(.cls = &wide_class, .record_bytes = 1000);
     axo_report_ring other = ring;
     small = till_class;
     small.name = "small till";
     other.cls = &small;
     other.record_bytes = 520;
     if (axo_report_class(&ring, &till_kept) != AXO_OK ||
-        axo_report_class(&other, &small_kept) != AXO_OK)
+        axo_report_class(&other, &small_kept) != AXO_OK ||
+        axo_report_class(&last, &wide_kept) != AXO_OK)
         return 1;
     axo_report_main();
     const struct CMUnitTest tests[] = {
@@ -601,6 +714,7 @@ int main(void)
         cmocka_unit_test(no_report),   cmocka_unit_test(too_small), cmocka_unit_test(too_large),
         cmocka_unit_test(not_written), cmocka_unit_test(at_most),   cmocka_unit_test(spoilt),
         cmocka_unit_test(misuse),      cmocka_unit_test(passed_on),
+        cmocka_unit_test(stashed),     cmocka_unit_test(other_args),
         cmocka_unit_test(no_more_classes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -50,7 +50,7 @@ ends 2
 ends 0 --help
 
 needs gdb
-commands=$(printf '%s\n' "info args" "bt 4" finish "tbreak store_receive" continue "info line" "print *message" "print *(store *)state" continue)
+commands=$(printf '%s\n' "set width 0" "info args" "bt 4" finish "tbreak store_receive" continue "info line" "print *message" "print *(store *)state" continue)
 timeout 50 env HOME="$scratch" DEBUGINFOD_URLS= tools/record/axo-replay report --gdb "$report" "$program" \
     <<<"$commands" >"$scratch/log" 2>&1 || fail "gdb ends with $?: $(cat "$scratch/log")"
 cat "$scratch/log"

@@ -341,6 +341,10 @@ axo_status axo_report_play(const char *path, axo_report_outcome *out)
     if (p.of == NULL) {
         play_say(&p, "the program keeps the messages of no class \"%s\"", out->name);
         status = AXO_EINVAL;
+    } else if (p.report.args_size != 0 && p.report.args_size != p.of->args_size) {
+        play_say(&p, "the report has %" PRIu32 " bytes of args, and actors of the class %zu",
+                 p.report.args_size, p.of->args_size);
+        status = AXO_EINVAL;
     } else {
         status = play_report(&p);
     }
