@@ -161,10 +161,10 @@ AXO_API int64_t axo_report_now(axo_ctx *ctx);
  * either.
  *   thread    any, outside of callbacks
  *   blocks    as long as the handlers run
- *   returns   AXO_OK, and *out says what it has come to; AXO_EINVAL: no report, or not whole, or of
- *             no class that was made, or of one with other args_size, or `out`; AXO_EVERSION: of another format, order of bytes or
- *             size of pointers; AXO_ESYSTEM: it cannot be read; AXO_ENOMEM; as axo_system_start;
- *             out->text says more */
+ *   returns   AXO_OK, and *out says what it has come to; AXO_EINVAL: no report, or not whole, of no
+ *             class that was made or of one with other args_size, or `out`; AXO_EVERSION: of
+ *             another format, order of bytes or size of pointers; AXO_ESYSTEM: it cannot be read;
+ *             AXO_ENOMEM; as axo_system_start; out->text says more */
 AXO_API AXO_NODISCARD axo_status axo_report_play(const char *path, axo_report_outcome *out);
 
 /* For main, behind axo_report_class: when axo-replay has started the program, the environment names
