@@ -129,8 +129,8 @@ AXO_API AXO_NODISCARD axo_status axo_report_class(const axo_report_ring *ring,
 /* Has failures of a system that is yet to start leave reports: `options` are changed, trace and
  * trace_user become the reports', which pass on to the program's what trace_kinds asks for. Who
  * changes that later (axo_system_trace_kinds) keeps AXO_EV_FAIL in it.
- *   directory   exists; copied. A report's name is report-PID-N.axorep, mode 0600; none that is
- *               there is written over
+ *   directory   exists; copied. A report's name is report-PID-N.axorep, the first one's N is 1,
+ *               mode 0600; none that is there is written over, but the next free N is taken
  *   reports_max that are written at most; 0: 100
  *   returns     AXO_OK, AXO_EINVAL, AXO_EVERSION, AXO_ENOMEM
  *   after       on failure *out is NULL and `options` are as before */

@@ -134,6 +134,38 @@ static void spoilt(void **state)
     run_end(&r);
 }
 
+/* Whatever is in a body whose checksums are right: it is refused, or played to some end. */
+static void believed(void **state)
+{
+    run r = {.system = NULL};
+    uint8_t bytes[4096];
+    char path[160];
+    uint32_t played = 0, refused = 0;
+    axo_options options = AXO_OPTIONS(.manual = AXO_MANUAL_ALL);
+    run_start(&r, till_kept, &options);
+    run_add(&r, 1, 4);
+    run_break(&r, BY_FAIL);
+    run_path(&r, 1, path, sizeof path);
+    const size_t size = file_read(path, bytes, sizeof bytes);
+    for (size_t i = REPORT_START; i < size; i++) {
+        for (uint32_t k = 0; k < 3; k++) {
+            const uint8_t before = bytes[i];
+            axo_report_outcome out = AXO_REPORT_OUTCOME();
+            bytes[i] = (uint8_t)(k == 0 ? 0xff : k == 1 ? before + 1 : before - 1);
+            file_seal(bytes, size);
+            file_write(path, bytes, size);
+            axo_status status = axo_report_play(path, &out);
+            assert_true(status == AXO_OK || status == AXO_EINVAL || status == AXO_EVERSION);
+            played += status == AXO_OK;
+            refused += status != AXO_OK;
+            bytes[i] = before;
+        }
+    }
+    assert_true(played > 100 && refused > 50);
+    assert_int_equal(unlink(path), 0);
+    run_end(&r);
+}
+
 /* A report of actors with other args is not given to this program's construct. */
 static void other_args(void **state)
 {
@@ -251,6 +283,7 @@ int main(void)
         cmocka_unit_test(not_written),
         cmocka_unit_test(at_most),
         cmocka_unit_test(spoilt),
+        cmocka_unit_test(believed),
         cmocka_unit_test(other_args),
         cmocka_unit_test(misuse),
         cmocka_unit_test(passed_on),

@@ -80,7 +80,7 @@ static void instances(void **state)
     assert_true(out.messages < before);
     run_add(&r, 1, 1);
     run_break(&r, BY_FAIL);
-    out = run_play(&r, 1); /* its name is free again */
+    out = run_play(&r, 3);
     same_failure(&out);
     assert_int_equal(out.instance, 2);
     assert_true(out.messages < before);

@@ -70,6 +70,8 @@ static inline axo_status till_pre_start(axo_ctx *ctx, void *state)
 static inline axo_status till_add(axo_ctx *ctx, till *me, const axo_message *message)
 {
     const deposit *it = message->payload;
+    if (message->size < offsetof(deposit, bytes))
+        return AXO_EINVAL;
     const bool mine = axo_ref_equal(it->to, axo_self(ctx));
     const bool known = axo_ref_equal(it->from, message->sender);
     const bool same = axo_ref_equal(axo_sender(ctx), message->sender);
@@ -84,7 +86,7 @@ static inline axo_status till_add(axo_ctx *ctx, till *me, const axo_message *mes
 
 static inline axo_status till_break(axo_ctx *ctx, till *me, const axo_message *message)
 {
-    const uint32_t how = *(const uint32_t *)message->payload;
+    const uint32_t how = message->size >= 4 ? *(const uint32_t *)message->payload : 0;
     const int32_t code = (int32_t)(me->hash >> 33);
     if (how == BY_STATUS)
         return (axo_status)(me->count > 10 ? AXO_ELIMIT : AXO_EFAILED);

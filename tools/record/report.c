@@ -10,6 +10,7 @@
  * it is believed only if the event is of that very instance, whose block is there then. */
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -180,13 +181,13 @@ struct axo_reports {
     _Atomic int32_t error;
 };
 
-/* A file of a name that was not there; -1: errno. */
-static int reports_make(const axo_reports *reports, char *path, size_t size)
+/* A file of a name that was not there, from this number on; -1: errno. */
+static int reports_make(const axo_reports *reports, uint64_t number, char *path, size_t size)
 {
     int fd = -1;
-    for (uint32_t i = 1; i <= 1000000; i++) {
-        (void)snprintf(path, size, "%s/report-%ld-%u.axorep", reports->directory, (long)getpid(),
-                       (unsigned)i);
+    for (uint64_t i = number; i < number + 1000000; i++) {
+        (void)snprintf(path, size, "%s/report-%ld-%" PRIu64 ".axorep", reports->directory,
+                       (long)getpid(), i);
         fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
         if (fd >= 0 || errno != EEXIST)
             break;
@@ -195,12 +196,12 @@ static int reports_make(const axo_reports *reports, char *path, size_t size)
 }
 
 /* The operating system's number; 0: it is written. */
-static int reports_write(const axo_reports *reports, uint8_t *bytes, size_t size)
+static int reports_write(const axo_reports *reports, uint64_t number, uint8_t *bytes, size_t size)
 {
     const size_t room = strlen(reports->directory) + 64;
     char *path = malloc(room);
     record_out out = {.bytes = bytes, .length = size, .room = size};
-    out.fd = path != NULL ? reports_make(reports, path, room) : -1;
+    out.fd = path != NULL ? reports_make(reports, number, path, room) : -1;
     if (out.fd < 0) {
         out.error = path != NULL ? errno : ENOMEM;
     } else if (record_out_flush(&out) != AXO_OK) {
@@ -217,9 +218,10 @@ static void reports_fail(axo_reports *reports, const report_ring *ring, uint32_t
     size_t size = 0;
     int error = 0;
     uint8_t *bytes = NULL;
-    if (atomic_fetch_add(&reports->begun, 1) < reports->most) {
+    const uint64_t number = atomic_fetch_add(&reports->begun, 1);
+    if (number < reports->most) {
         bytes = report_made(ring, kind, code, &size);
-        error = bytes != NULL ? reports_write(reports, bytes, size) : ENOMEM;
+        error = bytes != NULL ? reports_write(reports, number + 1, bytes, size) : ENOMEM;
     }
     if (error != 0)
         atomic_store(&reports->error, error);
