@@ -49,10 +49,10 @@
  *     and its decider; timers that stop or kill;
  *   - time that goes on within a handler: in a replay axo_now is axo_report_now, which is the same;
  *   - a handler that runs another system within axo_block;
- *   - handlers of axo_become: their messages are not kept, so a class that uses it is not to be
- *     played; an own post_restart, in whose place pre_start runs; settle, which runs behind each
- *     message; a class that axo_class_replace has changed; messages taken over (axo_message_take)
- *     and passed on (axo_forward), which are the replay's own there. */
+ *   - handlers of axo_become, whose messages are not kept: a class that uses it is not to be
+ *     played (axo_report_become is); an own post_restart, in whose place pre_start runs; settle,
+ *     which runs behind each message; a class that axo_class_replace has changed; messages taken
+ *     over (axo_message_take) and passed on (axo_forward), which are the replay's own there. */
 #ifndef AXO_REPORT_H
 #define AXO_REPORT_H
 
@@ -69,6 +69,8 @@
 #define AXO_REPORT_CLASSES_MAX 32
 #define AXO_REPORT_BYTES_MIN 64
 #define AXO_REPORT_BYTES_MAX (UINT32_C(1) << 30)
+/* Receive functions on top of the class's, axo_report_become. */
+#define AXO_REPORT_BECOME_MAX 8
 
 /* A class whose messages are to be kept. */
 typedef struct axo_report_ring {
@@ -156,6 +158,15 @@ AXO_API uint64_t axo_report_seed(axo_ctx *ctx);
  * axo_now.
  *   thread    only the callback that was given `ctx` */
 AXO_API int64_t axo_report_now(axo_ctx *ctx);
+
+/* axo_become and axo_unbecome, for receive of actors whose messages are kept: the functions on top
+ * are seen by the ring and in a replay.
+ *   thread    only the receive that was given `ctx`
+ *   returns   axo_report_become: AXO_OK, AXO_EINVAL (NULL), AXO_ECONTEXT (another callback, or an
+ *             actor whose messages are not kept), AXO_ELIMIT (AXO_REPORT_BECOME_MAX)
+ *             axo_report_unbecome: AXO_OK, also if there is nothing to take off; AXO_ECONTEXT */
+AXO_API AXO_NODISCARD axo_status axo_report_become(axo_ctx *ctx, axo_receive_fn receive);
+AXO_API axo_status axo_report_unbecome(axo_ctx *ctx);
 
 /* Plays a report. The class of its name must have been made. A loop without an end has none here
  * either.

@@ -227,6 +227,9 @@ static void misuse(void **state)
     assert_int_equal(axo_report_written(NULL), 0);
     assert_int_equal(axo_report_missed(NULL, NULL), 0);
     assert_int_equal(axo_report_seed(NULL), 0);
+    assert_int_equal(axo_report_now(NULL), 0);
+    assert_int_equal(axo_report_become(NULL, friend_receive), AXO_ECONTEXT);
+    assert_int_equal(axo_report_unbecome(NULL), AXO_ECONTEXT);
     axo_report_end(NULL);
     axo_report_main(); /* nobody has asked */
 }

@@ -126,6 +126,30 @@ static void stashed(void **state)
     run_end(&r);
 }
 
+/* What it has become is seen by the ring, and is gone with the instance. */
+static void becomes(void **state)
+{
+    for (uint32_t times = 1; times <= 2; times++) {
+        run r = {.system = NULL};
+        axo_options options = AXO_OPTIONS(.manual = AXO_MANUAL_ALL);
+        run_start(&r, till_kept, &options);
+        for (uint32_t i = 0; i < times; i++) {
+            assert_int_equal(axo_system_send(r.system, boss_till, OTHER, NULL, 0), AXO_OK);
+            run_add(&r, i, i + 3);
+        }
+        run_break(&r, BY_FAIL);
+        axo_report_outcome out = run_play(&r, 1);
+        same_failure(&out);
+        assert_string_equal(out.failure, seen.text);
+        run_add(&r, 1, 1);
+        run_break(&r, BY_THROW);
+        assert_string_not_equal(seen.text, "thrown at 0"); /* the other one counts nothing */
+        out = run_play(&r, 2);
+        same_failure(&out);
+        run_end(&r);
+    }
+}
+
 /* ---- a small ring ---- */
 
 /* The earliest go, and the replay says that it began too late. What is left is as it was. */
@@ -173,6 +197,7 @@ int main(void)
         cmocka_unit_test(instances),
         cmocka_unit_test(no_report),
         cmocka_unit_test(stashed),
+        cmocka_unit_test(becomes),
         cmocka_unit_test(too_small),
         cmocka_unit_test(too_large),
     };

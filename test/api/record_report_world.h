@@ -14,7 +14,7 @@
 #include "support/cmocka.h"
 
 #define MS INT64_C(1000000)
-enum { ADD = 1, TICK, BREAK, TRAP, LEAVE, HOLD, FREE, ODD };
+enum { ADD = 1, TICK, BREAK, TRAP, LEAVE, HOLD, FREE, ODD, OTHER };
 enum { BY_STATUS = 1, BY_FAIL, BY_THROW, BY_FATAL, BY_PACT, BY_CRASH };
 
 typedef struct till_args {
@@ -101,6 +101,17 @@ static inline axo_status till_break(axo_ctx *ctx, till *me, const axo_message *m
     return AXO_OK;
 }
 
+/* What it has become: everything counts otherwise. */
+static inline axo_status till_other(axo_ctx *ctx, void *state, const axo_message *message)
+{
+    till *me = state;
+    me->hash ^= UINT64_C(0x5555);
+    till_mix(me, &message->size, sizeof message->size);
+    if (message->tag == OTHER)
+        return axo_report_unbecome(ctx);
+    return message->tag == BREAK ? till_break(ctx, me, message) : AXO_OK;
+}
+
 static inline axo_status till_receive(axo_ctx *ctx, void *state, const axo_message *message)
 {
     till *me = state;
@@ -118,6 +129,8 @@ static inline axo_status till_receive(axo_ctx *ctx, void *state, const axo_messa
     case FREE:
         me->free = true;
         return axo_unstash_all(ctx);
+    case OTHER: /* until the next of these */
+        return axo_report_become(ctx, till_other);
     case ODD:
         return AXO_UNHANDLED;
     case TRAP: /* the sender is watched, and its end not handled */

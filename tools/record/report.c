@@ -30,7 +30,7 @@ static pthread_mutex_t class_mutex = PTHREAD_MUTEX_INITIALIZER;
 
 /* The message that this thread's handler has; no ring: none. */
 static _Thread_local struct {
-    const report_ring *ring;
+    report_ring *ring;
     axo_ref actor;
     uint32_t instance;
     int64_t time;
@@ -59,12 +59,13 @@ static axo_status report_receive(const report_class *of, axo_ctx *ctx, void *sta
     const bool pact = message->tag == AXO_TERMINATED;
     if (ring->of == NULL) /* of an instance that began as another class */
         return of->cls->receive(ctx, state, message);
+    const axo_receive_fn receive = report_top(&ring->stack, of->cls);
     in_hand.time = axo_now(ctx);
     report_ring_keep(ring, in_hand.time, message);
     in_hand.ring = ring;
     in_hand.actor = ring->self;
     in_hand.instance = ring->instance;
-    axo_status status = of->cls->receive(ctx, state, message);
+    axo_status status = receive(ctx, state, message);
     if (status == AXO_OK || (status == AXO_UNHANDLED && !pact))
         in_hand.ring = NULL;
     return status;
@@ -160,11 +161,44 @@ uint64_t axo_report_seed(axo_ctx *ctx)
     return seed != NULL ? *seed : axo_seed(ctx);
 }
 
+/* Whether the callback is the receive of an actor whose messages are kept. */
+static bool report_is_in(axo_ctx *ctx)
+{
+    return in_hand.ring != NULL && axo_ref_equal(in_hand.actor, axo_self(ctx)) &&
+           in_hand.instance == axo_instance(ctx);
+}
+
 int64_t axo_report_now(axo_ctx *ctx)
 {
-    const bool in_it = in_hand.ring != NULL && axo_ref_equal(in_hand.actor, axo_self(ctx)) &&
-                       in_hand.instance == axo_instance(ctx);
-    return in_it ? in_hand.time : axo_now(ctx);
+    return report_is_in(ctx) ? in_hand.time : axo_now(ctx);
+}
+
+static report_stack *report_stack_of(axo_ctx *ctx)
+{
+    return report_is_in(ctx) ? &in_hand.ring->stack : report_play_stack(ctx);
+}
+
+axo_status axo_report_become(axo_ctx *ctx, axo_receive_fn receive)
+{
+    report_stack *stack = report_stack_of(ctx);
+    if (stack == NULL)
+        return AXO_ECONTEXT;
+    if (receive == NULL)
+        return AXO_EINVAL;
+    if (stack->depth == AXO_REPORT_BECOME_MAX)
+        return AXO_ELIMIT;
+    stack->tops[stack->depth++] = receive;
+    return AXO_OK;
+}
+
+axo_status axo_report_unbecome(axo_ctx *ctx)
+{
+    report_stack *stack = report_stack_of(ctx);
+    if (stack == NULL)
+        return AXO_ECONTEXT;
+    if (stack->depth > 0)
+        stack->depth--;
+    return AXO_OK;
 }
 
 /* ---- reports ---- */

@@ -54,8 +54,20 @@ typedef struct report_entry {
     uint32_t reserved;
 } report_entry;
 
+/* What an instance has become; the class's receive is not in it. */
+typedef struct report_stack {
+    axo_receive_fn tops[AXO_REPORT_BECOME_MAX];
+    uint32_t depth;
+} report_stack;
+
+static inline axo_receive_fn report_top(const report_stack *stack, const axo_class *cls)
+{
+    return stack->depth > 0 ? stack->tops[stack->depth - 1] : cls->receive;
+}
+
 typedef struct report_ring {
     const report_class *of;
+    report_stack stack;
     const void *args;
     uint64_t seed;
     int64_t begun;
@@ -107,5 +119,8 @@ const report_class *report_class_of(const char *name, size_t size);
 
 /* The seed of the replay that runs on this thread; NULL: none does. */
 const uint64_t *report_play_seed(void);
+
+/* What the instance of that replay has become, in its receive; NULL: it is in no such. */
+report_stack *report_play_stack(axo_ctx *ctx);
 
 #endif

@@ -37,6 +37,8 @@ typedef struct player {
     uint32_t pair_count;
     uint64_t number; /* of the message that is played, from 1 */
     bool open;       /* it has not come yet */
+    bool within;     /* it is being handled */
+    report_stack stack;
     axo_message message;
     void *payload;
 } player;
@@ -55,6 +57,13 @@ static void play_say(player *p, const char *format, ...)
 const uint64_t *report_play_seed(void)
 {
     return playing != NULL ? &playing->report.seed : NULL;
+}
+
+report_stack *report_play_stack(axo_ctx *ctx)
+{
+    const bool in_it = playing != NULL && playing->within &&
+                       axo_ref_equal(axo_self(ctx), playing->actor);
+    return in_it ? &playing->stack : NULL;
 }
 
 /* ---- actors ---- */
@@ -82,7 +91,9 @@ static axo_status play_receive(axo_ctx *ctx, void *state, const axo_message *mes
     p->open = false;
     if (number == p->report.count)
         axo_replay_here(number, p->message.tag);
-    axo_status status = p->of->cls->receive(ctx, state, &p->message);
+    p->within = true; /* until the next message, if it is left by axo_throw */
+    axo_status status = report_top(&p->stack, p->of->cls)(ctx, state, &p->message);
+    p->within = false;
     if (status == AXO_UNHANDLED && p->message.tag == AXO_TERMINATED)
         return axo_fail_as(ctx, AXO_FAILURE_DEATH_PACT, AXO_UNHANDLED, "AXO_TERMINATED");
     return status;
