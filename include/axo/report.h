@@ -1,7 +1,8 @@
 /* report.h - the messages that one instance has had, kept in a ring beside its state; when it fails
  * under one, they are written to a file, and played again elsewhere, up to that one. In every mode:
  * with workers, lent threads or none. A part of libaxo-record (pkg-config: axo-record); libaxo has
- * nothing of it. <axo/axo.h> does not include it. A whole system is recorded by record.h.
+ * nothing of it. <axo/axo.h> does not include it. A whole system is recorded by record.h. A whole
+ * program is test/example/failure_report.c.
  *
  *     int main(void)
  *     {
