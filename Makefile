@@ -213,7 +213,7 @@ NO_RECORD ?= $(if $(filter sim,$v),sim)
 RECORD_OBJECTS := $(patsubst %.c,$B/obj/%.o,$(wildcard tools/record/*.c))
 RECORD_SHARED := $B/libaxo-record.so.$(VERSION)
 RECORD_BUILT := $(if $(NO_RECORD),,$B/libaxo-record.a $(if $(sanitize_$v),,$(RECORD_SHARED)))
-RECORD_USERS := $B/test/example/flight_recorder $B/test/example/engine/engine $B/test/fuzz/fuzz_record \
+RECORD_USERS := $B/test/example/flight_recorder $B/test/example/failure_report $B/test/example/engine/engine $B/test/fuzz/fuzz_record \
   $(call programs,test/unit/record/*_test.c test/api/record_*_test.c) \
   $(patsubst %.cpp,$B/%,$(wildcard test/api/record_*_test.cpp))
 TESTS := $(filter-out $(if $(NO_RECORD),$(RECORD_USERS)),$(TESTS))

@@ -31,7 +31,7 @@ for expected in test/example/*.expected; do
         [ -e "$stage/usr/include/axo/process.h" ] || continue
         beside=(-laxo-process)
     fi
-    [ "$name" != flight_recorder ] || beside=(-laxo-record)
+    [[ $name != @(flight_recorder|failure_report) ]] || beside=(-laxo-record)
     if [ "$name" = durable ]; then
         [ -e "$stage/usr/include/axo/durable.h" ] || continue
         beside=(-laxo-durable)
@@ -91,7 +91,7 @@ for header in include/axo/*.h include/axo/*.hpp; do
     # That of a library of its own, which may not be built.
     case $name in console.h | process.h | durable.h | cluster.h) [ -e "$stage/usr/include/axo/$name" ] || continue ;; esac
     echo "#include <axo/$name>"
-    case $name in axo.h | console.h | process.h | record.h | durable.h | cluster.h | *.hpp) continue ;; esac
+    case $name in axo.h | console.h | process.h | record.h | report.h | durable.h | cluster.h | *.hpp) continue ;; esac
     grep -q "^#include <axo/$name>$" include/axo/axo.h ||
         { echo "axo.h does not include $name" >&2; exit 1; }
 done >"$stage/all.cpp"

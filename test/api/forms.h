@@ -10,6 +10,7 @@
 #include <axo/durable.h>
 #include <axo/process.h>
 #include <axo/record.h>
+#include <axo/report.h>
 
 #include <inttypes.h>
 #include <stddef.h>

@@ -182,6 +182,10 @@ else
     without process libseccomp-dev
 fi
 beside record axo_record_start flight_recorder
+for file in include/axo/report.h share/man/man3/axo_report_play.3 bin/axo-replay; do
+    [ -e "$stage/root/usr/$file" ] || fail "not installed: $file"
+done
+"$stage/root/usr/bin/axo-replay" --help | grep -q "^usage: axo-replay report " || fail "axo-replay says no usage"
 for program in record_shared record_static; do
     LD_LIBRARY_PATH=$stage/root/usr/lib "$stage/$program" | diff test/example/flight_recorder.expected - ||
         fail "$program says something else"

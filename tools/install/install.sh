@@ -76,6 +76,7 @@ beside() { # a library of its own, if it was built; what it stands on
         return
     fi
     put 644 "$INCDIR/axo" "include/axo/$1.h"
+    [ "$1" != record ] || put 644 "$INCDIR/axo" include/axo/report.h
     put 644 "$LIBDIR" "$built/libaxo-$1.a"
     put 755 "$LIBDIR" "$built/libaxo-$1.so.$VERSION"
     link "libaxo-$1.so.$VERSION" "$LIBDIR" "libaxo-$1.so.$ABI"
@@ -86,7 +87,7 @@ library() {
     local PC_LIBDIR PC_INCDIR CMAKE_INCDIR MAJOR MINOR POINTER_BYTES
     local header headers=()
     for header in include/axo/*.h include/axo/*.hpp; do
-        case $header in */console.h | */process.h | */record.h | */durable.h | */cluster.h) ;; *) headers+=("$header") ;; esac
+        case $header in */console.h | */process.h | */record.h | */report.h | */durable.h | */cluster.h) ;; *) headers+=("$header") ;; esac
     done
     put 644 "$INCDIR/axo" "${headers[@]}"
     put 644 "$LIBDIR" "$built/libaxo.a" "$built/axo-lockcount.o"
@@ -125,7 +126,7 @@ library() {
     refresh
 }
 tools() {
-    put 755 "$BINDIR" "$built/bench/axo-restart-bench" "$built/tools/axo-top"
+    put 755 "$BINDIR" "$built/bench/axo-restart-bench" "$built/tools/axo-top" tools/record/axo-replay
     put 644 "$MANDIR/man1" tools/top/axo-top.1
     pages 1
 }
