@@ -32,6 +32,11 @@ static void every_mode(void **state)
     for (uint32_t how = BY_STATUS; how <= BY_PACT; how++) {
         fails((axo_options)AXO_OPTIONS(.workers = 2), how);
         fails((axo_options)AXO_OPTIONS(.workers = 1), how);
+        boss_dispatcher = AXO_DISPATCH_BLOCKING;
+        fails((axo_options)AXO_OPTIONS(.workers = 1), how);
+        boss_dispatcher = AXO_DISPATCH_PINNED;
+        fails((axo_options)AXO_OPTIONS(.workers = 1), how);
+        boss_dispatcher = AXO_DISPATCH_DEFAULT;
         fails((axo_options)AXO_OPTIONS(.manual = AXO_MANUAL_ALL), how);
         fails((axo_options)AXO_OPTIONS(.workers = 1, .threads = AXO_THREADS_LENT), how);
     }

@@ -194,11 +194,13 @@ static inline axo_directive boss_decide(axo_ctx *ctx, void *state, const axo_fai
 
 static const axo_class *boss_child;
 static axo_ref boss_till;
+static uint32_t boss_dispatcher; /* of its child */
 
 static inline axo_status boss_start(axo_ctx *ctx, void *state)
 {
     const till_args args = {.salt = 99};
-    const axo_props props = AXO_PROPS(.cls = boss_child, .args = &args, .args_size = sizeof args);
+    const axo_props props = AXO_PROPS(.cls = boss_child, .args = &args, .args_size = sizeof args,
+                                      .dispatcher = boss_dispatcher);
     return axo_spawn(ctx, &props, &boss_till);
 }
 
