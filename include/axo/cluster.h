@@ -46,7 +46,7 @@
  *     lease. With seeds a node knows whether it sees the larger part of them, and says so by
  *     events, or is over (on_minority).
  *     The bucket is axo_<cluster>_<8 digits of a hash of the token>. One that is there is taken as
- *     it is, of three replicas, say, if its history is 1 and its limit of age is lease_ms; where
+ *     it is, of three replicas, say, if its history is 8 or more and its age limit lease_ms; where
  *     there is none it is made, of one replica, in files.
  *
  * A node that is over has lost all the others, for good, and is told so by AXO_KIND_NODE_OVER. It

@@ -174,7 +174,8 @@ static void lost_by_a_link(void **unused)
     CW_UNTIL(t.two.downs == 1);
     assert_int_equal(t.two.why, AXO_CLUSTER_EVICTED);
     bool is_a = t.one.overs == 1;
-    assert_int_equal((is_a ? &t.one : &t.three)->why_over, AXO_CLUSTER_EVICTED);
+    uint32_t why = (is_a ? &t.one : &t.three)->why_over;
+    assert_true(why == AXO_CLUSTER_EVICTED || why == AXO_CLUSTER_OUTNUMBERED);
     CW_UNTIL(cw_figures(is_a ? &t.a : &t.c).nodes == 0);
     assert_int_equal(cw_figures(is_a ? &t.c : &t.a).nodes, 1);
     assert_int_equal(t.two.overs, 0);

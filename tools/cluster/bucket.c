@@ -22,6 +22,8 @@
 /* Until the watch has to have brought an entry that was put, or its list. */
 #define BUCKET_BRINGS_MS 5000
 #define BUCKET_TRIES     3
+/* Of a name: a watch that is late sees that it left, though it was removed, and came again. */
+#define BUCKET_HISTORY   8
 #define BUCKET_SUBJECT_MAX (CLUSTER_BUCKET_MAX + AXO_NODE_NAME_MAX + 8)
 
 /* A connection to the store; the thread's own. */
@@ -46,7 +48,7 @@ static natsStatus bucket_make(bucket *b)
     kvConfig config;
     natsStatus status = kvConfig_Init(&config);
     config.Bucket = b->cluster->who->bucket;
-    config.History = 1;
+    config.History = BUCKET_HISTORY;
     config.TTL = o->lease_ms * CLUSTER_MS;
     return status == NATS_OK ? js_CreateKeyValue(&b->kv, b->js, &config) : status;
 }
@@ -62,13 +64,13 @@ static natsStatus bucket_bind(bucket *b)
     return status == NATS_OK ? status : js_KeyValue(&b->kv, b->js, name);
 }
 
-/* NATS_MISMATCH: its entries have another lease. */
+/* NATS_MISMATCH: its entries have another lease, or too short a history. */
 static natsStatus bucket_look(const bucket *b)
 {
     kvStatus *is = NULL;
     natsStatus status = kvStore_Status(&is, b->kv);
     if (status == NATS_OK && (kvStatus_TTL(is) != b->cluster->options.lease_ms * CLUSTER_MS ||
-                              kvStatus_History(is) != 1))
+                              kvStatus_History(is) < BUCKET_HISTORY))
         status = NATS_MISMATCH;
     kvStatus_Destroy(is);
     return status;
@@ -414,7 +416,8 @@ natsStatus cluster_bucket_try(axo_cluster *cluster, axo_cluster_problem *problem
     cluster_nats_problem(cluster, status, problem);
     size_t used = strlen(problem->text);
     (void)snprintf(problem->text + used, sizeof problem->text - used, "%s",
-                   status == NATS_MISMATCH ? ": the bucket has another lease" : ": no JetStream");
+                   status == NATS_MISMATCH ? ": the bucket has another lease or history"
+                                     : ": no JetStream");
     return status;
 }
 
