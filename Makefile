@@ -352,8 +352,9 @@ $(TOP): $(patsubst %.c,$B/obj/%.o,$(wildcard tools/top/*.c)) $B/libaxo.a
 -include $(shell find $B -name '*.d' 2>/dev/null)
 
 # ---- tests
+# Two tests install at the same time: what that makes is there before.
 test:
-	+$Q$(call in,release) all scene && $(in_tests) run-tests
+	+$Q$(call in,release) all scene $(MAN) && $(in_tests) run-tests
 asan tsan hard:
 	+$Q$(call in,$@) run-tests
 	$Qcase $@ in hard) ;; *) echo "bar 12 is 0: reports of $(sanitize_$@), $(notdir $(CC))";; esac

@@ -132,7 +132,7 @@ static void back_at_once(void **unused)
     cw_node_end(&a);
 }
 
-/* Held lost, and evicted, it learns so when it goes on. */
+/* Held lost by both, it learns so when it goes on. */
 static void stopped_node(void **unused)
 {
     cw_node a, b;
@@ -148,7 +148,8 @@ static void stopped_node(void **unused)
     assert_int_equal(kill(pid, SIGCONT), 0);
     assert_int_equal(waitpid(pid, &status, 0), pid);
     assert_true(WIFEXITED(status));
-    assert_int_equal(WEXITSTATUS(status), OVER + AXO_CLUSTER_EVICTED);
+    int why = WEXITSTATUS(status) - OVER; /* by the store, or by the links, whichever comes first */
+    assert_true(why == AXO_CLUSTER_EVICTED || why == AXO_CLUSTER_OUTNUMBERED);
     assert_int_equal(one.downs + two.downs, 2);
     assert_int_equal(one.overs + two.overs, 0);
     assert_int_equal(cw_figures(&a).nodes, 1);
