@@ -3,6 +3,7 @@
  *   member_sim --seeds 2000 [FIRST]     seeds FIRST, FIRST + 1, ...; 1 if none is given
  */
 #include "members.h"
+#include "schedules/seeds.h"
 
 #define STEPS 350
 
@@ -204,26 +205,14 @@ int main(int count, char **words)
 {
     static world w;
     static flying air[FLYING];
-    uint64_t seeds = count > 2 && strcmp(words[1], "--seeds") == 0 ? strtoull(words[2], NULL, 10)
-                                                                   : 0;
-    uint64_t first = count > 3 ? strtoull(words[3], NULL, 10) : 1;
-    uint64_t failed = 0;
-    bool unmet = false;
+    char more[64];
+    seeds all;
     members_say = getenv("MEMBER_SIM_SAY") != NULL;
-    if (seeds == 0) {
-        fprintf(stderr, "usage: member_sim --seeds COUNT [FIRST]\n");
+    if (!seeds_read(&all, count, words, "member_sim"))
         return 2;
-    }
-    for (uint64_t i = 0; i < seeds; i++)
-        failed += !sim_seed(&w, air, first + i);
-    for (uint32_t i = 0; i < PROBES; i++) {
-        printf("%12llu  %s\n", (unsigned long long)w.met[i], probe_names[i]);
-        unmet |= w.met[i] == 0;
-    }
-    printf("%llu seeds, %llu failed; in the calm all is settled after %.1f s, of %.1f s\n",
-           (unsigned long long)seeds, (unsigned long long)failed, (double)w.settled / 1e9,
-           (double)CALM_NS / 1e9);
-    if (unmet && seeds >= 1000)
-        printf("something was never met\n");
-    return failed > 0 || (unmet && seeds >= 1000) ? 1 : 0;
+    for (uint64_t i = 0; i < all.count; i++)
+        all.failed += !sim_seed(&w, air, all.first + i);
+    (void)snprintf(more, sizeof more, "; in the calm all is settled after %.1f s, of %.1f s",
+                   (double)w.settled / 1e9, (double)CALM_NS / 1e9);
+    return seeds_end(&all, w.met, probe_names, PROBES, more);
 }

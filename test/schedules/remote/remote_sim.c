@@ -3,6 +3,7 @@
  *   remote_sim --seeds 2000 [FIRST]     seeds FIRST, FIRST + 1, ...; 1 if none is given
  */
 #include "remote.h"
+#include "schedules/seeds.h"
 
 #define STEPS 400
 
@@ -139,23 +140,10 @@ int main(int count, char **words)
 {
     static world w;
     static flying air[FLYING];
-    uint64_t seeds = count > 2 && strcmp(words[1], "--seeds") == 0 ? strtoull(words[2], NULL, 10)
-                                                                   : 0;
-    uint64_t first = count > 3 ? strtoull(words[3], NULL, 10) : 1;
-    uint64_t failed = 0;
-    bool unmet = false;
-    if (seeds == 0) {
-        fprintf(stderr, "usage: remote_sim --seeds COUNT [FIRST]\n");
+    seeds all;
+    if (!seeds_read(&all, count, words, "remote_sim"))
         return 2;
-    }
-    for (uint64_t i = 0; i < seeds; i++)
-        failed += !sim_seed(&w, air, first + i);
-    for (uint32_t i = 0; i < PROBES; i++) {
-        printf("%12llu  %s\n", (unsigned long long)w.met[i], probe_names[i]);
-        unmet |= w.met[i] == 0;
-    }
-    printf("%llu seeds, %llu failed\n", (unsigned long long)seeds, (unsigned long long)failed);
-    if (unmet && seeds >= 1000)
-        printf("something was never met\n");
-    return failed > 0 || (unmet && seeds >= 1000) ? 1 : 0;
+    for (uint64_t i = 0; i < all.count; i++)
+        all.failed += !sim_seed(&w, air, all.first + i);
+    return seeds_end(&all, w.met, probe_names, PROBES, "");
 }
