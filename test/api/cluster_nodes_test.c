@@ -253,6 +253,62 @@ static void owned_payloads(void **unused)
     pair_end(&p);
 }
 
+/* ---- limits ---- */
+
+static void limited_start(cw_node *node, cw_note *note, const char *key,
+                          const axo_cluster_options *with)
+{
+    cw_node_open(node, with);
+    cw_node_begin(node);
+    cw_actor(node, note, key);
+}
+
+/* held_max bounds what waits, not what was ever sent. */
+static void what_is_sent_waits_no_more(void **unused)
+{
+    cw_node a, b;
+    cw_note one, two;
+    axo_status status;
+    axo_cluster_options with = cw_options(&server, "a");
+    with.held_max = 65536;
+    limited_start(&a, &one, "one", &with);
+    cw_node_start(&b, &server, "b");
+    cw_actor(&b, &two, "two");
+    axo_ref far = cw_find(&a, "b", "two");
+    for (uint32_t i = 1; i <= 5000; i++) { /* of 60 bytes */
+        CW_UNTIL((status = axo_system_send(a.system, far, CW_NUMBER, &i, sizeof i)) != AXO_EFULL);
+        assert_int_equal(status, AXO_OK);
+    }
+    CW_UNTIL(two.numbers == 5000);
+    assert_int_equal(two.disorder, 0);
+    cw_node_end(&a);
+    cw_node_end(&b);
+}
+
+/* watches_max bounds the actors that are watched, not those that ever were. */
+static void what_has_ended_is_watched_no_more(void **unused)
+{
+    static const char *const keys[] = {"first", "second", "third"};
+    cw_node a, b;
+    cw_note one, notes[3];
+    axo_cluster_options with = cw_options(&server, "b");
+    with.watches_max = 1;
+    cw_node_start(&a, &server, "a");
+    cw_actor(&a, &one, "one");
+    limited_start(&b, &notes[0], keys[0], &with);
+    for (uint32_t i = 0; i < 3; i++) {
+        if (i > 0)
+            cw_actor(&b, &notes[i], keys[i]);
+        assert_int_equal(cw_tell(&a, &one, CW_WATCH, cw_find(&a, "b", keys[i]), 0), AXO_OK);
+        assert_int_equal(axo_system_stop_actor(b.system, notes[i].ref), AXO_OK);
+        CW_UNTIL(one.ends == i + 1);
+    }
+    assert_int_equal(one.lost, 0);
+    assert_int_equal(one.known, 3);
+    cw_node_end(&a);
+    cw_node_end(&b);
+}
+
 /* ---- strangers ---- */
 
 /* Of another token, or another cluster: they hear each other, and take nothing. */
@@ -349,6 +405,8 @@ int main(void)
         cmocka_unit_test(leaves_and_comes_again), cmocka_unit_test(too_big),
         cmocka_unit_test(owned_payloads),      cmocka_unit_test(strangers),
         cmocka_unit_test(two_of_a_name),       cmocka_unit_test(misuse),
+        cmocka_unit_test(what_is_sent_waits_no_more),
+        cmocka_unit_test(what_has_ended_is_watched_no_more),
     };
     if (!cw_has_server())
         return 0;

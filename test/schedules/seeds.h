@@ -26,8 +26,8 @@ static inline bool seeds_read(seeds *all, int count, char **words, const char *p
     return all->count > 0;
 }
 
-/* What the seeds have met, by probe; of 1000 or more each has to have been met. `more` stands behind
- * the sum.
+/* What the seeds have met, by probe; of 1000 or more each has to have been met. `more` stands
+ * behind the sum.
  *   returns   main's result */
 static inline int seeds_end(const seeds *all, const uint64_t *met, const char *const *names,
                             uint32_t probes, const char *more)
