@@ -180,8 +180,9 @@ AXO_API AXO_NODISCARD axo_status axo_system_visit(axo_system *system, axo_visit_
  *   timeout_ns  of the operating system's clock; 0: none; negative: no deadline
  *   blocks      until then
  *   returns     AXO_OK; AXO_ETIMEDOUT: not done yet; AXO_ENOMEM: nothing was begun, or an actor has
- *               found no memory for its state and keeps what it has until the next call; AXO_EBUSY:
- *               another thread is in this call, or another replacement is not done;
+ *               found no memory for its state and keeps what it has until there is some: it has
+ *               been told again, and another call waits for it; AXO_EBUSY: another thread is in
+ *               this call, or another replacement is not done;
  *               AXO_EINVAL: NULL, the same class, another size of state without migrate, a
  *               pre_restart where `from` has none (its children are made for that), a class of the
  *               library's; AXO_EVERSION, AXO_ECONTEXT, AXO_ETHREAD, AXO_EFORKED
