@@ -142,10 +142,13 @@ def execute(program, variant, valgrind):
     return run
 
 
-def execute_all(programs, variant="debug", jobs=2, valgrind=False, on_done=None):
-    """Runs all programs, `jobs` at a time; gives the runs in the programs' order."""
-    with concurrent.futures.ThreadPoolExecutor(max_workers=max(1, jobs)) as pool:
-        futures = [pool.submit(execute, program, variant, valgrind) for program in programs]
+def execute_all(programs, variant="debug", jobs=2, valgrind=False, on_done=None, waiting=()):
+    """Runs all programs, `jobs` at a time, and beside them, one at a time, those whose name has a
+    word of `waiting`; gives the runs in the programs' order."""
+    lane = concurrent.futures.ThreadPoolExecutor
+    with lane(max_workers=max(1, jobs)) as pool, lane(max_workers=1) as aside:
+        futures = [(aside if any(word in short(program) for word in waiting) else pool)
+                   .submit(execute, program, variant, valgrind) for program in programs]
         for future in concurrent.futures.as_completed(futures):
             if on_done:
                 on_done(future.result())
@@ -220,6 +223,8 @@ def main():
     parser.add_argument("programs", nargs="*")
     parser.add_argument("--variant", default="debug", choices=sorted(LIMIT_S))
     parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--waiting", action="append", default=[],
+                        help="programs whose name has this wait more than they run: beside the jobs")
     parser.add_argument("--repeat", type=int, default=1)
     parser.add_argument("--filter", default="", help="only programs whose path has this")
     parser.add_argument("--valgrind", action="store_true")
@@ -235,7 +240,8 @@ def main():
         report(run)
         if options.logs:
             keep_log(run, options.logs)
-    runs = execute_all(programs, options.variant, options.jobs, options.valgrind, done)
+    runs = execute_all(programs, options.variant, options.jobs, options.valgrind, done,
+                       options.waiting)
     passed = sum(len(run.passed) for run in runs)
     failed = sum(len(run.failed) for run in runs)
     if failed:

@@ -50,6 +50,8 @@
  *     and its decider; timers that stop or kill;
  *   - time that goes on within a handler: in a replay axo_now is axo_report_now, which is the same;
  *   - a handler that runs another system within axo_block;
+ *   - a watchdog: a handler that one has interrupted runs in a replay until the debugger, or who
+ *     has started it, stops it;
  *   - handlers of axo_become, whose messages are not kept: a class that uses it is not to be
  *     played (axo_report_become is); an own post_restart, in whose place pre_start runs; settle,
  *     which runs behind each message; a class that axo_class_replace has changed; messages taken
