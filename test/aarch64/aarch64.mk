@@ -16,7 +16,7 @@ ARM_RUNNER = qemu-aarch64 -L /usr/aarch64-linux-gnu -E LD_LIBRARY_PATH=$(ARM_LIB
 ARM_MAKE = PKG_CONFIG_LIBDIR=$(ARM_LIB)/pkgconfig PKG_CONFIG_SYSROOT_DIR=$(ARM_ROOT) \
   $(MAKE) --no-print-directory BUILD=$(ARM) CC=aarch64-linux-gnu-gcc CXX=aarch64-linux-gnu-g++ \
   AR=aarch64-linux-gnu-ar OBJCOPY=aarch64-linux-gnu-objcopy NO_PARSER=1 NO_CONSOLE=1 NO_PROCESS=1 \
-  NO_CURSES=1 NO_REMOTE=1 NO_DURABLE=1 NO_SDL=1 RUNNER='$(ARM_RUNNER)' BUT=test/aarch64/qemu.txt
+  NO_CURSES=1 NO_REMOTE=1 NO_DURABLE=1 NO_CLUSTER=1 NO_SDL=1 RUNNER='$(ARM_RUNNER)' BUT=test/aarch64/qemu.txt
 ARM_PACKAGES := libck-dev libck0 liburcu-dev liburcu8 libcmocka-dev libcmocka0
 aarch64-build:
 	$Qtools/sysroot.sh arm64 $(ARM_ROOT) $(ARM_PACKAGES)
