@@ -29,6 +29,19 @@ static pid_t process_start(char *name)
     return cw_spawn(argv);
 }
 
+/* Why the node of that number is lost there. */
+static uint32_t why_of(const cw_node *node, uint32_t number)
+{
+    axo_cluster_link links[8] = {AXO_CLUSTER_LINK()};
+    uint32_t count;
+    assert_int_equal(axo_cluster_links(node->cluster, links, 8, &count), AXO_OK);
+    for (uint32_t i = 0; i < count && i < 8; i++) {
+        if (links[i].number == number && links[i].up == 0)
+            return links[i].why;
+    }
+    return UINT32_MAX;
+}
+
 /* ---- killed ---- */
 
 static void killed_and_back(void **unused)
@@ -52,6 +65,7 @@ static void killed_and_back(void **unused)
         cw_kill(pid);
         CW_UNTIL(one.lost == life && two.lost == life && one.downs == life);
         assert_true(cw_now() - before > 500 * CW_MS); /* nobody said so: it was silent */
+        assert_int_equal(one.why, AXO_CLUSTER_SILENT);
         pid = process_start("b");
         axo_ref again = cw_find(&a, "b", "actor");
         assert_int_equal(axo_system_send(a.system, far, CW_NUMBER, "1234", 4), AXO_EGONE);
@@ -83,6 +97,7 @@ static void back_at_once(void **unused)
     cw_kill(pid);
     pid = process_start("b");
     CW_UNTIL(one.lost == 1);
+    CW_UNTIL(why_of(&a, axo_ref_node(far)) == AXO_CLUSTER_REPLACED);
     assert_int_equal(cw_tell(&a, &one, CW_ASK, cw_find(&a, "b", "actor"), 7), AXO_OK);
     CW_UNTIL(one.answers == 1);
     assert_int_equal(axo_system_send(a.system, far, CW_NUMBER, "1234", 4), AXO_EGONE);
@@ -224,6 +239,7 @@ static void too_many_watches(void **unused)
     assert_int_equal(cw_tell(&p.a, &p.one, CW_WATCH, never, 0), AXO_OK);
     CW_UNTIL(p.one.lost >= 1);
     CW_UNTIL(cw_figures(&p.a).nodes == 1 && cw_figures(&c).nodes == 1); /* b is with both */
+    assert_int_equal(why_of(&p.a, axo_ref_node(far)), AXO_CLUSTER_LOST);
     cw_node_end(&c);
     cw_node_end(&p.a);
     cw_node_end(&p.b);

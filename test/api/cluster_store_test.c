@@ -117,6 +117,33 @@ static void killed_and_back(void **unused)
     cw_node_end(&c);
 }
 
+static axo_cluster_link link_of(const cw_node *node)
+{
+    axo_cluster_link link = AXO_CLUSTER_LINK();
+    assert_int_equal(axo_cluster_links(node->cluster, &link, 1, NULL), AXO_OK);
+    return link;
+}
+
+/* Before it is held lost phi grows from nothing. */
+static void silence_says_more(void **unused)
+{
+    cw_node a;
+    cw_note one;
+    axo_cluster_options with = store_options("a");
+    pid_t pid = process_start("b");
+    with.beat_ms = 250; /* so that it takes its time */
+    node_with(&a, &one, &with);
+    CW_UNTIL(one.ups == 1);
+    assert_true(link_of(&a).phi < 1);
+    cw_kill(pid);
+    CW_UNTIL(link_of(&a).phi > 1);
+    assert_true(link_of(&a).heard_ns > 1000 * CW_MS);
+    CW_UNTIL(link_of(&a).up == 0); /* by its silence, or its lease */
+    assert_in_range(link_of(&a).why, AXO_CLUSTER_SILENT, AXO_CLUSTER_EXPIRED);
+    assert_true(link_of(&a).phi == 0);
+    cw_node_end(&a);
+}
+
 /* It wants its name back at once: the old entry is there for a lease, or until it is held lost. */
 static void back_at_once(void **unused)
 {
@@ -303,6 +330,7 @@ int main(int argc, char **argv)
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(come_and_go),          cmocka_unit_test(two_of_a_name),
         cmocka_unit_test(a_name_that_was_left), cmocka_unit_test(killed_and_back),
+        cmocka_unit_test(silence_says_more),
         cmocka_unit_test(back_at_once),         cmocka_unit_test(stopped_node),
         cmocka_unit_test(lost_by_a_link),       cmocka_unit_test(minority_goes_on),
         cmocka_unit_test(minority_stops),       cmocka_unit_test(refused_options),

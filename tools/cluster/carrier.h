@@ -5,6 +5,7 @@
  *   who.c      who is there by member.h: its time, and what it tells
  *   bucket.c   member.h's store: a bucket of JetStream, and its thread
  *   find.c     keys of other nodes' registries
+ *   seen.c     what is seen of the links: figures, as text too
  *   nats.c     the connection and the threads
  *   cluster.c  the doors of <axo/cluster.h>
  *
@@ -22,6 +23,7 @@
 #include <stdatomic.h>
 
 #include <axo/cluster.h>
+#include <axo/console.h>
 #include <axo/registry.h>
 #include <nats/nats.h>
 
@@ -71,7 +73,13 @@ typedef struct cluster_peer {
     cluster_batch *spare;
     size_t held;           /* bytes of these */
     uint64_t watches;      /* of actors here */
+    axo_cluster_why why;   /* it is lost */
+    int64_t since;         /* it is up, or lost */
+    uint64_t users_in;     /* messages of actors, in their turn */
+    uint64_t bytes_out;    /* of frames */
+    uint64_t bytes_in;
     char subject[CLUSTER_SUBJECT_MAX];
+    atomic_int_least64_t heard_at;
     atomic_bool heard;     /* since the roster looked last */
     atomic_bool quiet;     /* nothing was heard on this connection to NATS: what waits, waits */
     int64_t silent_ns;     /* guarded by the roster's lock */
@@ -136,6 +144,7 @@ typedef struct cluster_who {
 struct axo_cluster {
     axo_cluster_options options; /* its strings are copies */
     axo_remote remote;
+    axo_console_section section;
     axo_system *system;          /* NULL before the start */
     cluster_key key;
     bool started;
@@ -250,6 +259,8 @@ void cluster_who_lost(axo_cluster *cluster, const axo_node *node);
 uint64_t cluster_who_step(axo_cluster *cluster, int64_t *due);
 void cluster_who_heard(axo_cluster *cluster, const cluster_packet *packet);
 bool cluster_who_is_over(axo_cluster *cluster);
+/* Of a node that is up; 0: it is not. */
+double cluster_who_phi(axo_cluster *cluster, const axo_node *node);
 /* Says in the store that it goes; waits until it has, 2 seconds at most. */
 void cluster_who_leave(axo_cluster *cluster);
 
@@ -260,6 +271,10 @@ natsStatus cluster_bucket_try(axo_cluster *cluster, axo_cluster_problem *problem
 bool cluster_bucket_start(axo_cluster *cluster);
 /* Ends its thread; axo_cluster.ends is set. */
 void cluster_bucket_end(axo_cluster *cluster);
+
+/* ---- seen.c */
+
+void cluster_section_init(axo_cluster *cluster);
 
 /* ---- find.c */
 

@@ -130,6 +130,7 @@ static axo_cluster *cluster_new(const axo_cluster_options *read)
     cluster->finds = calloc(o->finds_max, sizeof *cluster->finds);
     cluster->finds_end = true; /* until the start */
     cluster_peers_init(cluster);
+    cluster_section_init(cluster);
     (void)pthread_mutex_init(&cluster->wake_mutex, NULL);
     (void)pthread_mutex_init(&cluster->roster, NULL);
     (void)pthread_mutex_init(&cluster->find_mutex, NULL);

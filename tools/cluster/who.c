@@ -196,6 +196,14 @@ void cluster_who_lost(axo_cluster *cluster, const axo_node *node)
     cluster_member_lost(&cluster->who->member, cluster->who->clock, node);
 }
 
+double cluster_who_phi(axo_cluster *cluster, const axo_node *node)
+{
+    (void)pthread_mutex_lock(&cluster->roster);
+    double phi = cluster_member_phi(&cluster->who->member, cluster_who_clock(cluster), node);
+    (void)pthread_mutex_unlock(&cluster->roster);
+    return phi;
+}
+
 /* ---- leaving ---- */
 
 bool cluster_who_is_over(axo_cluster *cluster)
