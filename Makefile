@@ -230,7 +230,8 @@ TESTS := $(filter-out $(if $(DURABLE),,$(DURABLE_USERS)),$(TESTS))
 BESIDE_BUILT := $(CONSOLE_BUILT) $(PROCESS_BUILT) $(RECORD_BUILT) $(DURABLE_BUILT) $(CLUSTER_BUILT)
 # axo-lockcount.o: an object that programs may link.
 LOCKCOUNT := $B/axo-lockcount.o
-CONSOLE_USERS := $B/test/example/console $B/test/support/console/serve
+CONSOLE_USERS := $B/test/example/console $B/test/support/console/serve $B/test/api/cluster_console_test
+TESTS := $(filter-out $(if $(CONSOLE),,$(CONSOLE_USERS)),$(TESTS))
 EXAMPLES := $(filter-out $(if $(PARSER),,%/http_server) $(if $(SDL),,%/engine) $(if $(CONSOLE),,$(CONSOLE_USERS)) $(if $(PROCESS),,$(PROCESS_USERS)) $(if $(NO_RECORD),$(RECORD_USERS)) $(if $(DURABLE),,$(DURABLE_USERS)) $(if $(CLUSTER),,$(CLUSTER_USERS)) $(NO_CPP),\
   $(call programs,test/example/*.c) $(filter-out %_test,$(CPP_ALL)))
 BENCHES := $(filter-out $(if $(PROCESS),,$(PROCESS_USERS)) $(if $(DURABLE),,$(DURABLE_USERS)) $(if $(CLUSTER),,$(CLUSTER_USERS)),$(call programs,bench/*.c))
