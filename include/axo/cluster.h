@@ -169,6 +169,8 @@ static inline void axo_cluster_codec_init(axo_cluster_codec *out)
 #define AXO_KIND_NODE      UINT32_C(0x43000000)
 #define AXO_KIND_NODE_UP   UINT32_C(0x43010000)
 #define AXO_KIND_NODE_DOWN UINT32_C(0x43020000) /* lost: it has left, is silent, or was replaced */
+/* AXO_NODES_MAX are known: `node` is left out until one is lost. Told once in down_ms at most. */
+#define AXO_KIND_NODE_NO_ROOM UINT32_C(0x43070000)
 /* About this node; the last three with AXO_CLUSTER_STORE. */
 #define AXO_KIND_NODE_OVER UINT32_C(0x43030000) /* for good; told once */
 #define AXO_KIND_NODE_REFUSED UINT32_C(0x43040000) /* `node` has the name; told once of each */

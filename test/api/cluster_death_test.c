@@ -245,6 +245,82 @@ static void too_many_watches(void **unused)
     cw_node_end(&p.b);
 }
 
+/* ---- no memory ---- */
+
+#define MANY 3000
+
+typedef struct scarce {
+    atomic_bool refuses;
+    atomic_uint refused;
+} scarce;
+
+static void *scarce_alloc(void *user, size_t size, size_t align)
+{
+    scarce *memory = user;
+    void *block = NULL;
+    if (memory->refuses)
+        memory->refused++;
+    else if (posix_memalign(&block, align < 16 ? 16 : align, size) != 0)
+        return NULL;
+    return block;
+}
+
+static void scarce_free(void *user, void *block, size_t size, size_t align)
+{
+    (void)user;
+    (void)size;
+    (void)align;
+    free(block);
+}
+
+static axo_status mute_receive(axo_ctx *ctx, void *state, const axo_message *message)
+{
+    (void)ctx;
+    (void)state;
+    (void)message;
+    return AXO_OK;
+}
+
+/* A watch for which there is no memory is not acknowledged, and comes again. */
+static void watches_without_memory(void **unused)
+{
+    static axo_ref far[MANY];
+    static scarce memory;
+    static const axo_class mute = AXO_CLASS(.name = "mute", .receive = mute_receive);
+    cw_node a, b;
+    cw_note one;
+    const axo_cluster_options with = cw_options(&server, "b");
+    const axo_props props = AXO_PROPS(.cls = &mute);
+    cw_node_start(&a, &server, "a");
+    cw_actor(&a, &one, "one");
+    cw_node_open(&b, &with);
+    axo_options options = AXO_OPTIONS(.workers = 1, .remote = axo_cluster_remote(b.cluster),
+                                      .remote_user = b.cluster, .on_dead_letter = cw_letter,
+                                      .dead_letter_user = &b,
+                                      .allocator = {scarce_alloc, scarce_free, &memory});
+    assert_int_equal(axo_system_start(&options, &b.system), AXO_OK);
+    assert_int_equal(axo_cluster_start(b.cluster, b.system), AXO_OK);
+    CW_UNTIL(cw_figures(&a).nodes == 1 && cw_figures(&b).nodes == 1);
+    for (uint32_t i = 0; i < MANY; i++) {
+        assert_int_equal(axo_system_spawn(b.system, &props, &far[i]), AXO_OK);
+        far[i] = axo_remote_enter(a.system, &axo_cluster_remote(b.cluster)->here, far[i].bits);
+    }
+    memory.refuses = true;
+    for (uint32_t i = 0; i < MANY; i++)
+        assert_int_equal(cw_tell(&a, &one, CW_WATCH, far[i], 0), AXO_OK);
+    axo_cluster_link link = AXO_CLUSTER_LINK();
+    CW_UNTIL(axo_cluster_links(a.cluster, &link, 1, NULL) == AXO_OK && link.resent > 100);
+    assert_true(link.up == 1 && link.kept > 0 && memory.refused > 0);
+    memory.refuses = false;
+    CW_UNTIL(axo_cluster_links(a.cluster, &link, 1, NULL) == AXO_OK && link.kept == 0);
+    for (uint32_t i = 0; i < MANY; i++)
+        assert_int_equal(cw_tell(&a, &one, CW_STOP, far[i], 0), AXO_OK);
+    CW_UNTIL(one.ends == MANY); /* each is told of */
+    assert_int_equal(one.lost, 0);
+    cw_node_end(&a);
+    cw_node_end(&b);
+}
+
 /* ---- what no node sends ---- */
 
 typedef struct stranger {
@@ -352,6 +428,36 @@ static void never_acknowledges(void **unused)
     cw_node_end(&a);
 }
 
+/* More nodes than there are numbers: it is told, and goes on when some are lost. */
+static void no_room(void **unused)
+{
+    cw_node a;
+    cw_note one;
+    stranger s;
+    cw_node_start(&a, &server, "a");
+    cw_actor(&a, &one, "one");
+    assert_int_equal(cw_tell(&a, &one, CW_EVENTS, axo_ref_none(), 0), AXO_OK);
+    stranger_open(&s, &a);
+    for (uint32_t i = 0; i < AXO_NODES_MAX; i++) {
+        (void)snprintf(s.is.name, sizeof s.is.name, "n%u", i);
+        stranger_send(&s, stranger_packet(&s, CLUSTER_FIND));
+    }
+    CW_UNTIL(one.ups == AXO_NODES_MAX);
+    int64_t before = cw_now();
+    (void)snprintf(s.is.name, sizeof s.is.name, "last");
+    for (uint32_t i = 0; i < 20; i++)
+        stranger_send(&s, stranger_packet(&s, CLUSTER_FIND));
+    CW_UNTIL(one.no_rooms > 0 && cw_figures(&a).strangers >= 20);
+    if (cw_now() - before < CW_DOWN_MS / 2 * CW_MS)
+        assert_true(one.no_rooms == 1 && one.ups == AXO_NODES_MAX);
+    while (one.ups == AXO_NODES_MAX) { /* the others are silent */
+        stranger_send(&s, stranger_packet(&s, CLUSTER_FIND));
+        cw_sleep(20 * CW_MS);
+    }
+    natsConnection_Destroy(s.connection);
+    cw_node_end(&a);
+}
+
 int main(int argc, char **argv)
 {
     static const struct CMUnitTest tests[] = {
@@ -359,6 +465,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(stopped_node),      cmocka_unit_test(server_stops),
         cmocka_unit_test(server_dies),       cmocka_unit_test(too_many_watches),
         cmocka_unit_test(refused_by_reason), cmocka_unit_test(never_acknowledges),
+        cmocka_unit_test(no_room),           cmocka_unit_test(watches_without_memory),
     };
     if (argc == 4 && strcmp(argv[1], "node") == 0)
         process_main(argv[2], argv[3]);

@@ -170,6 +170,7 @@ struct axo_cluster {
 
     pthread_mutex_t roster;      /* guards who is which peer */
     atomic_uint used;            /* peers beyond have never been */
+    int64_t no_room_at;          /* when that was told last; 0: never */
     uint64_t beats;              /* the carrier's, as the next three */
     int64_t beat_at;
     int64_t looked_at;
@@ -231,6 +232,8 @@ void cluster_roster_down(axo_cluster *cluster, const axo_node *node, axo_cluster
 /* About this node, or one that is not up. */
 void cluster_roster_say(axo_cluster *cluster, const axo_node *node, axo_cluster_why why,
                         uint32_t kind);
+/* The roster's lock is held: AXO_NODES_MAX others are known. */
+void cluster_roster_no_room(axo_cluster *cluster, const axo_node *node);
 /* A node says that it goes. */
 void cluster_roster_leaves(axo_cluster *cluster, const axo_node *node);
 /* Loses those whose links are quarantined. */

@@ -37,6 +37,17 @@ void cluster_roster_say(axo_cluster *cluster, const axo_node *node, axo_cluster_
     (void)axo_system_publish(cluster->system, kind, &event, sizeof event);
 }
 
+/* It is found with each packet of the node, or each time that its entry comes. */
+void cluster_roster_no_room(axo_cluster *cluster, const axo_node *node)
+{
+    int64_t now = cluster_now();
+    if (cluster->no_room_at != 0 &&
+        now - cluster->no_room_at < cluster->options.down_ms * CLUSTER_MS)
+        return;
+    cluster->no_room_at = now;
+    cluster_roster_say(cluster, node, AXO_CLUSTER_UNSAID, AXO_KIND_NODE_NO_ROOM);
+}
+
 /* The lock is held, and no peer's. */
 static void roster_lose(cluster_peer *peer, axo_cluster_why why)
 {
@@ -62,7 +73,10 @@ cluster_peer *cluster_roster_add(axo_cluster *cluster, const axo_node *node)
         peer->missed = false; /* of a node that was lost */
         (void)pthread_mutex_unlock(&peer->mutex);
     }
-    if (axo_remote_add(cluster->system, node, &number) != AXO_OK)
+    axo_status status = axo_remote_add(cluster->system, node, &number);
+    if (status == AXO_ELIMIT)
+        cluster_roster_no_room(cluster, node);
+    if (status != AXO_OK)
         return NULL;
     cluster_peer *peer = &cluster->peers[number];
     cluster_peer_open(peer, node);

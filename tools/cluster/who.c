@@ -86,11 +86,9 @@ static void who_refused(void *user, const axo_node *holder)
     cluster_roster_say(user, holder, AXO_CLUSTER_UNSAID, AXO_KIND_NODE_REFUSED);
 }
 
-/* It is asked again each time its entry comes. */
 static void who_no_room(void *user, const axo_node *node)
 {
-    (void)user;
-    (void)node;
+    cluster_roster_no_room(user, node);
 }
 
 /* Whoever leaves loses the others when what the system has said is on its way. */
