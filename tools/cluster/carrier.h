@@ -47,6 +47,7 @@ typedef struct cluster_batch {
     struct cluster_batch *next;
     size_t size;
     size_t room; /* of bytes, without the seal's */
+    uint64_t to; /* incarnation */
     uint32_t count;
     unsigned char bytes[];
 } cluster_batch;
@@ -215,6 +216,9 @@ void cluster_peer_answer(cluster_peer *peer);
  *             cluster_peer_published; NULL: none, or not `connected` */
 cluster_batch *cluster_peer_turn(cluster_peer *peer, int64_t now, bool connected, bool beat,
                                  int64_t *due);
+/* What was handed out goes on waiting, before all that waits, while the peer is quiet.
+ *   returns   what does not: it is to be published, as before */
+cluster_batch *cluster_peer_put_back(cluster_peer *peer, cluster_batch *first);
 void cluster_peer_published(cluster_peer *peer, cluster_batch *batch);
 /* Quarantines its link; cluster_roster_lose does the rest. */
 void cluster_peer_quarantine(cluster_peer *peer);

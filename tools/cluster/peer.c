@@ -28,6 +28,7 @@ static cluster_batch *peer_new_batch(cluster_peer *peer, size_t need)
     batch->next = NULL;
     batch->room = room;
     batch->count = 0;
+    batch->to = peer->node.incarnation;
     batch->size = cluster_wire_begin(batch->bytes, &cluster->key, CLUSTER_LINK,
                                      &cluster->remote.here, peer->node.incarnation);
     return batch;
@@ -330,6 +331,24 @@ cluster_batch *cluster_peer_turn(cluster_peer *peer, int64_t now, bool connected
         first = peer->first;
         peer->first = NULL;
         peer->last = NULL;
+    }
+    (void)pthread_mutex_unlock(&peer->mutex);
+    return first;
+}
+
+cluster_batch *cluster_peer_put_back(cluster_peer *peer, cluster_batch *first)
+{
+    (void)pthread_mutex_lock(&peer->mutex);
+    if (peer->state == CLUSTER_PEER_UP && atomic_load(&peer->quiet) &&
+        first->to == peer->node.incarnation) {
+        cluster_batch *last = first;
+        while (last->next != NULL)
+            last = last->next;
+        last->next = peer->first;
+        if (peer->last == NULL)
+            peer->last = last;
+        peer->first = first;
+        first = NULL;
     }
     (void)pthread_mutex_unlock(&peer->mutex);
     return first;
