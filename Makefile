@@ -206,7 +206,7 @@ CLUSTER_SHARED := $B/libaxo-cluster.so.$(VERSION)
 CLUSTER_BUILT := $(if $(CLUSTER),$B/libaxo-cluster.a $(if $(sanitize_$v),,$(CLUSTER_SHARED)))
 CLUSTER_USERS := $B/test/example/cluster $B/bench/r1_remote $(call programs,test/api/cluster_*_test.c)
 TESTS := $(filter-out $(if $(CLUSTER),,$(CLUSTER_USERS)),$(TESTS))
-$B/test/api/cluster_thrift_test: LDFLAGS += -Wl,--wrap=natsConnection_GetStats
+$B/test/api/cluster_thrift_test: LDFLAGS += -Wl,--wrap=natsConnection_GetStats,--wrap=kvWatcher_Next
 PROMISE_OBJECTS := $(PROMISES:%=$B/obj/tools/cluster/%.o)
 PROMISE_USERS := $(call programs,test/unit/cluster/*_test.c) $(filter-out %/tree_sim,$(SIMS))
 # libaxo-record: a third, which stands on nothing but libaxo.

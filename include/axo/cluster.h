@@ -55,7 +55,7 @@
  *
  * Events (event.h): AXO_KIND_NODE.
  *
- * Threads: the library has three for each node, with AXO_CLUSTER_STORE four, and those of NATS's
+ * Threads: the library has three for each node, with AXO_CLUSTER_STORE five, and those of NATS's
  * library. */
 #ifndef AXO_CLUSTER_H
 #define AXO_CLUSTER_H

@@ -2,12 +2,12 @@
  * are counted on their way, over a real nats-server. */
 #include <nats/nats.h>
 
-#include "api/cluster_world.h"
+#include "api/cluster_store.h"
 #include "carrier.h"
 
-static cw_server server;
 static _Atomic(natsConnection *) counted; /* whose calls are */
 static atomic_uint statistics;
+static atomic_uint looks; /* for what a watch has brought */
 
 natsStatus __real_natsConnection_GetStats(natsConnection *connection, natsStatistics *out);
 natsStatus __wrap_natsConnection_GetStats(natsConnection *connection, natsStatistics *out);
@@ -16,6 +16,15 @@ natsStatus __wrap_natsConnection_GetStats(natsConnection *connection, natsStatis
 {
     statistics += connection == counted;
     return __real_natsConnection_GetStats(connection, out);
+}
+
+natsStatus __real_kvWatcher_Next(kvEntry **entry, kvWatcher *watcher, int64_t timeout);
+natsStatus __wrap_kvWatcher_Next(kvEntry **entry, kvWatcher *watcher, int64_t timeout);
+
+natsStatus __wrap_kvWatcher_Next(kvEntry **entry, kvWatcher *watcher, int64_t timeout)
+{
+    looks++;
+    return __real_kvWatcher_Next(entry, watcher, timeout);
 }
 
 /* Its turns, while much comes and little goes, are more than its packets. */
@@ -47,13 +56,41 @@ static void asks_when_it_sends(void **unused)
     cw_node_end(&b);
 }
 
+/* While nobody puts an entry nobody looks for one; and who wants to is not kept waiting. */
+static void sleeps_while_nothing_comes(void **unused)
+{
+    cw_node a, b;
+    cw_note one, two;
+    axo_cluster_options with = store_options("a");
+    with.cluster = "slow";
+    with.lease_ms = 600000;
+    node_with(&a, &one, &with);
+    with.node = "b";
+    node_with(&b, &two, &with);
+    CW_UNTIL(one.ups == 1 && two.ups == 1);
+    cw_sleep(500 * CW_MS);
+    unsigned before = looks;
+    cw_sleep(1000 * CW_MS);
+    print_message("%u looks\n", looks - before);
+    assert_true(looks - before <= 2);
+    int64_t since = cw_now();
+    cw_node_end(&b);
+    CW_UNTIL(one.downs == 1);
+    assert_int_equal(one.why, AXO_CLUSTER_LEFT);
+    assert_true(cw_now() - since < 10000 * CW_MS);
+    since = cw_now();
+    cw_node_end(&a);
+    assert_true(cw_now() - since < 10000 * CW_MS);
+}
+
 int main(void)
 {
-    static const struct CMUnitTest tests[] = {cmocka_unit_test(asks_when_it_sends)};
+    static const struct CMUnitTest tests[] = {cmocka_unit_test(asks_when_it_sends),
+                                              cmocka_unit_test(sleeps_while_nothing_comes)};
     if (!cw_has_server())
         return 0;
-    cw_server_start(&server);
+    store_begin();
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
-    cw_kill(server.pid);
+    store_end();
     return failed;
 }

@@ -11,7 +11,7 @@
  *
  * Threads: any thread of the system comes by the table of functions. One thread publishes
  * ("carrier"), and does what is due; one takes what comes for this node, one what comes for all. A
- * fourth asks the bucket, waits for its answers and for what it watches, holding no lock.
+ * fourth asks the bucket and waits for its answers, a fifth for what it watches, holding no lock.
  *
  * Locks, in this order: roster, then a peer's; a find's alone. The system is called with the
  * roster's or a peer's held, but for axo_remote_lose never with a peer's: it waits for those who
@@ -137,6 +137,7 @@ typedef struct cluster_who {
     cluster_entry put;
     uint32_t removals; /* more are left out: the member asks again */
     cluster_entry removal[AXO_NODES_MAX + 1];
+    pthread_cond_t changed; /* what the bucket's threads wait for */
     pthread_t thread;
     bool runs;
     char bucket[CLUSTER_BUCKET_MAX];
@@ -254,6 +255,7 @@ uint32_t cluster_roster_nodes(axo_cluster *cluster, axo_node *out, uint32_t max)
 /* ---- who.c */
 
 axo_status cluster_who_open(axo_cluster *cluster);
+void cluster_who_close(axo_cluster *cluster);
 /* From here on it is a member that wants to join. */
 void cluster_who_start(axo_cluster *cluster);
 /* The roster's lock is held. */
@@ -276,7 +278,9 @@ void cluster_who_leave(axo_cluster *cluster);
 /* Whether there is a bucket as it has to be. */
 natsStatus cluster_bucket_try(axo_cluster *cluster, axo_cluster_problem *problem);
 bool cluster_bucket_start(axo_cluster *cluster);
-/* Ends its thread; axo_cluster.ends is set. */
+/* Something is to be asked, or it is over. The roster's lock is held. */
+void cluster_bucket_wake(axo_cluster *cluster);
+/* Ends its threads; axo_cluster.ends is set. */
 void cluster_bucket_end(axo_cluster *cluster);
 
 /* ---- seen.c */

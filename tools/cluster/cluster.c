@@ -80,7 +80,7 @@ static void cluster_free(axo_cluster *cluster)
     for (uint32_t i = 0; o->seeds != NULL && i < o->seeds_count; i++)
         free((void *)(uintptr_t)o->seeds[i]);
     free((void *)(uintptr_t)o->seeds);
-    free(cluster->who);
+    cluster_who_close(cluster);
     cluster_peers_fini(cluster);
     (void)pthread_mutex_destroy(&cluster->wake_mutex);
     (void)pthread_cond_destroy(&cluster->wake_cond);
