@@ -1,11 +1,12 @@
 /* cluster_console_test.c - a console that is given a cluster's section, over a real nats-server:
- * nodes on its pages, and in what Prometheus reads. */
+ * nodes on its pages, in what Prometheus reads, and by axo-top. */
 #include "api/cluster_world.h"
 
 #include <axo/console.h>
 #include <axo/listener.h>
 
 static cw_server server;
+static char top[256]; /* axo-top */
 
 typedef struct seen {
     cw_node a, b;
@@ -57,6 +58,24 @@ static bool says(seen *s, const char *page, const char *what)
     return strstr(page_of(s, page), what) != NULL;
 }
 
+/* Whether axo-top, which lies beside the tests, says it of the console; true where it is not. */
+static bool top_says(const seen *s, const char *what)
+{
+    char line[512];
+    bool found = false;
+    (void)snprintf(line, sizeof line, "%s --once http://%s", top, s->at);
+    if (access(top, X_OK) != 0) {
+        print_message("left out: %s\n", top);
+        return true;
+    }
+    FILE *from = popen(line, "r");
+    assert_non_null(from);
+    while (fgets(line, sizeof line, from) != NULL)
+        found = strstr(line, what) != NULL || found;
+    (void)pclose(from);
+    return found;
+}
+
 static void shows_nodes(void **unused)
 {
     static seen s;
@@ -74,17 +93,22 @@ static void shows_nodes(void **unused)
         assert_int_equal(fwrite(text, 1, strlen(text), promtool), strlen(text));
         assert_int_equal(pclose(promtool), 0);
     }
+    assert_true(top_says(&s, "node a: 1 others up, 0 lost"));
     cw_node_end(&s.b);
     CW_UNTIL(says(&s, "/nodes", "\"up\":false,\"why\":\"left\""));
     assert_true(says(&s, "/metrics", ",why=\"left\"} 0\n"));
+    assert_true(top_says(&s, "LOST left"));
     assert_int_equal(axo_cluster_leave(s.a.cluster), AXO_OK); /* what was is seen still */
     assert_true(says(&s, "/nodes", "\"node\":\"b\""));
     cw_node_end(&s.a);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
     static const struct CMUnitTest tests[] = {cmocka_unit_test(shows_nodes)};
+    const char *at = strstr(argv[0], "test/api/");
+    if (at != NULL)
+        (void)snprintf(top, sizeof top, "%.*stools/axo-top", (int)(at - argv[0]), argv[0]);
     if (!cw_has_server())
         return 0;
     cw_server_start(&server);
