@@ -428,6 +428,32 @@ static void never_acknowledges(void **unused)
     cw_node_end(&a);
 }
 
+/* Numbers that are left out were messages on their way. */
+static void missed(void **unused)
+{
+    cw_node a;
+    stranger s;
+    unsigned char bytes[64];
+    axo_cluster_link link = AXO_CLUSTER_LINK();
+    const cluster_body body = {.what = CLUSTER_WHAT_SEND, .tag = CW_NUMBER, .to = 4711};
+    cw_node_start(&a, &server, "a");
+    stranger_open(&s, &a);
+    for (uint64_t number = 5; number <= 15; number += 5) {
+        const cluster_frame frame = {.kind = CLUSTER_USER, .from = s.is.incarnation, .to = s.to,
+                                     .number = number, .body = bytes,
+                                     .size = (uint32_t)cluster_wire_put_body(bytes, &body)};
+        size_t size = cluster_wire_begin(s.bytes, &s.key, CLUSTER_LINK, &s.is, s.to);
+        size += cluster_wire_put_frame(s.bytes + size, &frame);
+        size += cluster_wire_put_frame(s.bytes + size, &frame); /* a second one is none */
+        stranger_send(&s, cluster_wire_end(s.bytes, size, 2, &s.key));
+    }
+    CW_UNTIL(axo_cluster_links(a.cluster, &link, 1, NULL) == AXO_OK && link.received == 3);
+    assert_int_equal(link.missed, 12);
+    assert_int_equal(link.bytes_in, 6 * (CLUSTER_FRAME_SIZE + CLUSTER_BODY_SIZE));
+    natsConnection_Destroy(s.connection);
+    cw_node_end(&a);
+}
+
 /* More nodes than there are numbers: it is told, and goes on when some are lost. */
 static void no_room(void **unused)
 {
@@ -466,6 +492,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(server_dies),       cmocka_unit_test(too_many_watches),
         cmocka_unit_test(refused_by_reason), cmocka_unit_test(never_acknowledges),
         cmocka_unit_test(no_room),           cmocka_unit_test(watches_without_memory),
+        cmocka_unit_test(missed),
     };
     if (argc == 4 && strcmp(argv[1], "node") == 0)
         process_main(argv[2], argv[3]);
