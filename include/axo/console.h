@@ -22,8 +22,8 @@
  *
  * What it cannot do is said as text, with the status code 400 (a parameter), 403 (a page of another
  * site asks), 404 (no such page, no actor there), 405 (neither GET nor HEAD), 413 (the answer is
- * larger than AXO_CONSOLE_ANSWER_MAX: ask for less), 503 (no memory). Who asks twice in a
- * connection waits for the first answer.
+ * larger than AXO_CONSOLE_ANSWER_MAX: ask for less), 500 (a section fails), 503 (no memory). Who
+ * asks twice in a connection waits for the first answer.
  *
  * A connection is closed when nothing has come or gone for 15 s, and connection_ns after it was
  * opened whatever it is at, so clients that are slow do not keep others out for ever. Who wants to
