@@ -1,6 +1,7 @@
 /* cluster_store_test.c - AXO_CLUSTER_STORE: who is there by a bucket of JetStream, with nodes that
  * are killed and stopped, and two of a name: <axo/cluster.h>. */
 #include "api/cluster_store.h"
+#include "carrier.h"
 
 static char *self;
 
@@ -211,6 +212,40 @@ static void lost_by_a_link(void **unused)
     trio_end(&t);
 }
 
+/* Entries of more nodes than there are numbers. */
+static void no_room(void **unused)
+{
+    cw_node a;
+    cw_note one;
+    natsConnection *connection;
+    jsCtx *js;
+    kvStore *kv;
+    axo_cluster_options with = store_options("a");
+    with.cluster = "full";
+    with.lease_ms = 60000;
+    node_with(&a, &one, &with);
+    assert_int_equal(natsConnection_ConnectTo(&connection, server.url), NATS_OK);
+    assert_int_equal(natsConnection_JetStream(&js, connection, NULL), NATS_OK);
+    assert_int_equal(js_KeyValue(&kv, js, a.cluster->who->bucket), NATS_OK);
+    for (uint32_t i = 0; i <= AXO_NODES_MAX; i++) {
+        unsigned char bytes[CLUSTER_AROUND_MAX + 8];
+        const cluster_key *key = &a.cluster->key;
+        const cluster_find part = {.id = CLUSTER_UP};
+        axo_node node = {.incarnation = 1};
+        (void)snprintf(node.name, sizeof node.name, "n%u", i);
+        size_t size = cluster_wire_begin(bytes, key, CLUSTER_ENTRY, &node, 0);
+        size += cluster_wire_put_find(bytes + size, CLUSTER_ENTRY, &part);
+        size = cluster_wire_end(bytes, size, 1, key);
+        assert_int_equal(kvStore_Put(NULL, kv, node.name, bytes, (int)size), NATS_OK);
+    }
+    CW_UNTIL(one.no_rooms == 1);
+    assert_int_equal(one.ups, 0); /* nobody was heard */
+    kvStore_Destroy(kv);
+    jsCtx_Destroy(js);
+    natsConnection_Destroy(connection);
+    cw_node_end(&a);
+}
+
 /* ---- seeds ---- */
 
 static const char *const seeds[] = {"a", "b", "c"};
@@ -330,7 +365,7 @@ int main(int argc, char **argv)
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(come_and_go),          cmocka_unit_test(two_of_a_name),
         cmocka_unit_test(a_name_that_was_left), cmocka_unit_test(killed_and_back),
-        cmocka_unit_test(silence_says_more),
+        cmocka_unit_test(silence_says_more),    cmocka_unit_test(no_room),
         cmocka_unit_test(back_at_once),         cmocka_unit_test(stopped_node),
         cmocka_unit_test(lost_by_a_link),       cmocka_unit_test(minority_goes_on),
         cmocka_unit_test(minority_stops),       cmocka_unit_test(refused_options),
