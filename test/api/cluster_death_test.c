@@ -1,10 +1,7 @@
 /* cluster_death_test.c - nodes that are killed, a nats-server that stops, dies and comes back, and
  * packets that no node sends: <axo/cluster.h>. */
-#include <nats/nats.h>
-
 #define CW_DOWN_MS 2500
-#include "api/cluster_world.h"
-#include "wire.h"
+#include "api/cluster_stranger.h"
 
 static cw_server server;
 static char *self;
@@ -212,31 +209,6 @@ static void server_dies(void **unused)
     pair_goes_on(&p);
 }
 
-/* What was sent while it was known that there is no server comes when there is one, also if its
- * receiver has a connection later than its sender. */
-static void what_waits_comes(void **unused)
-{
-    pair p;
-    uint32_t sent = 0;
-    pair_start(&p, 0);
-    for (uint32_t round = 0; round < 5; round++) {
-        cw_kill(server.pid);
-        cw_sleep(500 * CW_MS); /* until it is known */
-        cw_server_run(&server);
-        for (uint32_t i = 0; i < 300; i++) { /* who publishes is awake when it connects */
-            sent++;
-            assert_int_equal(axo_system_send(p.a.system, p.far, CW_NUMBER, &sent, sizeof sent),
-                             AXO_OK);
-            cw_sleep(CW_MS);
-        }
-        CW_UNTIL(p.two.last == sent);
-    }
-    assert_int_equal(p.two.numbers, sent);
-    assert_int_equal(p.two.disorder, 0);
-    cw_node_end(&p.a);
-    cw_node_end(&p.b);
-}
-
 /* ---- limits ---- */
 
 static void too_many_watches(void **unused)
@@ -270,119 +242,7 @@ static void too_many_watches(void **unused)
     cw_node_end(&p.b);
 }
 
-/* ---- no memory ---- */
-
-#define MANY 3000
-
-typedef struct scarce {
-    atomic_bool refuses;
-    atomic_uint refused;
-} scarce;
-
-static void *scarce_alloc(void *user, size_t size, size_t align)
-{
-    scarce *memory = user;
-    void *block = NULL;
-    if (memory->refuses)
-        memory->refused++;
-    else if (posix_memalign(&block, align < 16 ? 16 : align, size) != 0)
-        return NULL;
-    return block;
-}
-
-static void scarce_free(void *user, void *block, size_t size, size_t align)
-{
-    (void)user;
-    (void)size;
-    (void)align;
-    free(block);
-}
-
-static axo_status mute_receive(axo_ctx *ctx, void *state, const axo_message *message)
-{
-    (void)ctx;
-    (void)state;
-    (void)message;
-    return AXO_OK;
-}
-
-/* A watch for which there is no memory is not acknowledged, and comes again. */
-static void watches_without_memory(void **unused)
-{
-    static axo_ref far[MANY];
-    static scarce memory;
-    static const axo_class mute = AXO_CLASS(.name = "mute", .receive = mute_receive);
-    cw_node a, b;
-    cw_note one;
-    const axo_cluster_options with = cw_options(&server, "b");
-    const axo_props props = AXO_PROPS(.cls = &mute);
-    cw_node_start(&a, &server, "a");
-    cw_actor(&a, &one, "one");
-    cw_node_open(&b, &with);
-    axo_options options = AXO_OPTIONS(.workers = 1, .remote = axo_cluster_remote(b.cluster),
-                                      .remote_user = b.cluster, .on_dead_letter = cw_letter,
-                                      .dead_letter_user = &b,
-                                      .allocator = {scarce_alloc, scarce_free, &memory});
-    assert_int_equal(axo_system_start(&options, &b.system), AXO_OK);
-    assert_int_equal(axo_cluster_start(b.cluster, b.system), AXO_OK);
-    CW_UNTIL(cw_figures(&a).nodes == 1 && cw_figures(&b).nodes == 1);
-    for (uint32_t i = 0; i < MANY; i++) {
-        assert_int_equal(axo_system_spawn(b.system, &props, &far[i]), AXO_OK);
-        far[i] = axo_remote_enter(a.system, &axo_cluster_remote(b.cluster)->here, far[i].bits);
-    }
-    memory.refuses = true;
-    for (uint32_t i = 0; i < MANY; i++)
-        assert_int_equal(cw_tell(&a, &one, CW_WATCH, far[i], 0), AXO_OK);
-    axo_cluster_link link = AXO_CLUSTER_LINK();
-    CW_UNTIL(axo_cluster_links(a.cluster, &link, 1, NULL) == AXO_OK && link.resent > 100);
-    assert_true(link.up == 1 && link.kept > 0 && memory.refused > 0);
-    memory.refuses = false;
-    CW_UNTIL(axo_cluster_links(a.cluster, &link, 1, NULL) == AXO_OK && link.kept == 0);
-    for (uint32_t i = 0; i < MANY; i++)
-        assert_int_equal(cw_tell(&a, &one, CW_STOP, far[i], 0), AXO_OK);
-    CW_UNTIL(one.ends == MANY); /* each is told of */
-    assert_int_equal(one.lost, 0);
-    cw_node_end(&a);
-    cw_node_end(&b);
-}
-
 /* ---- what no node sends ---- */
-
-typedef struct stranger {
-    natsConnection *connection;
-    cluster_key key;
-    axo_node is;
-    uint64_t to;
-    char subject[256];
-    unsigned char bytes[512];
-} stranger;
-
-static size_t stranger_packet(stranger *s, cluster_packet_kind kind)
-{
-    const cluster_find part = {.id = 1, .key = "actor", .key_size = 5};
-    size_t size = cluster_wire_begin(s->bytes, &s->key, kind, &s->is, s->to);
-    size += cluster_wire_put_find(s->bytes + size, kind, &part);
-    return cluster_wire_end(s->bytes, size, 1, &s->key);
-}
-
-static void stranger_send(stranger *s, size_t size)
-{
-    assert_int_equal(natsConnection_Publish(s->connection, s->subject, s->bytes, (int)size),
-                     NATS_OK);
-    assert_int_equal(natsConnection_Flush(s->connection), NATS_OK);
-}
-
-static void stranger_open(stranger *s, const cw_node *node)
-{
-    const axo_node *here = &axo_cluster_remote(node->cluster)->here;
-    memset(s, 0, sizeof *s);
-    assert_int_equal(natsConnection_ConnectTo(&s->connection, server.url), NATS_OK);
-    s->is = (axo_node){.name = "evil", .incarnation = 1};
-    s->to = here->incarnation;
-    cluster_key_of(&s->key, "test", "secret");
-    (void)snprintf(s->subject, sizeof s->subject, "axo.test.%s.%016llx", here->name,
-                   (unsigned long long)here->incarnation);
-}
 
 static void refused_by_reason(void **unused)
 {
@@ -390,7 +250,7 @@ static void refused_by_reason(void **unused)
     stranger s;
     size_t size;
     cw_node_start(&a, &server, "a");
-    stranger_open(&s, &a);
+    stranger_open(&s, &server, &a);
     size = stranger_packet(&s, CLUSTER_FIND);
     s.bytes[4] = 2;
     stranger_send(&s, size);
@@ -439,7 +299,7 @@ static void never_acknowledges(void **unused)
     cw_node_open(&a, &with);
     cw_node_begin(&a);
     cw_actor(&a, &one, "one");
-    stranger_open(&s, &a);
+    stranger_open(&s, &server, &a);
     stranger_send(&s, stranger_packet(&s, CLUSTER_FIND));
     CW_UNTIL(cw_figures(&a).nodes == 1);
     axo_ref far = axo_remote_enter(a.system, &s.is, 1);
@@ -453,63 +313,6 @@ static void never_acknowledges(void **unused)
     cw_node_end(&a);
 }
 
-/* Numbers that are left out were messages on their way. */
-static void missed(void **unused)
-{
-    cw_node a;
-    stranger s;
-    unsigned char bytes[64];
-    axo_cluster_link link = AXO_CLUSTER_LINK();
-    const cluster_body body = {.what = CLUSTER_WHAT_SEND, .tag = CW_NUMBER, .to = 4711};
-    cw_node_start(&a, &server, "a");
-    stranger_open(&s, &a);
-    for (uint64_t number = 5; number <= 15; number += 5) {
-        const cluster_frame frame = {.kind = CLUSTER_USER, .from = s.is.incarnation, .to = s.to,
-                                     .number = number, .body = bytes,
-                                     .size = (uint32_t)cluster_wire_put_body(bytes, &body)};
-        size_t size = cluster_wire_begin(s.bytes, &s.key, CLUSTER_LINK, &s.is, s.to);
-        size += cluster_wire_put_frame(s.bytes + size, &frame);
-        size += cluster_wire_put_frame(s.bytes + size, &frame); /* a second one is none */
-        stranger_send(&s, cluster_wire_end(s.bytes, size, 2, &s.key));
-    }
-    CW_UNTIL(axo_cluster_links(a.cluster, &link, 1, NULL) == AXO_OK && link.received == 3);
-    assert_int_equal(link.missed, 12);
-    assert_int_equal(link.bytes_in, 6 * (CLUSTER_FRAME_SIZE + CLUSTER_BODY_SIZE));
-    natsConnection_Destroy(s.connection);
-    cw_node_end(&a);
-}
-
-/* More nodes than there are numbers: it is told, and goes on when some are lost. */
-static void no_room(void **unused)
-{
-    cw_node a;
-    cw_note one;
-    stranger s;
-    cw_node_start(&a, &server, "a");
-    cw_actor(&a, &one, "one");
-    assert_int_equal(cw_tell(&a, &one, CW_EVENTS, axo_ref_none(), 0), AXO_OK);
-    stranger_open(&s, &a);
-    for (uint32_t i = 0; i < AXO_NODES_MAX; i++) {
-        (void)snprintf(s.is.name, sizeof s.is.name, "n%u", i);
-        stranger_send(&s, stranger_packet(&s, CLUSTER_FIND));
-    }
-    CW_UNTIL(one.ups == AXO_NODES_MAX);
-    int64_t before = cw_now();
-    (void)snprintf(s.is.name, sizeof s.is.name, "last");
-    for (uint32_t i = 0; i < 20; i++)
-        stranger_send(&s, stranger_packet(&s, CLUSTER_FIND));
-    CW_UNTIL(one.no_rooms > 0 && cw_figures(&a).strangers >= 20);
-    if (cw_now() - before < CW_DOWN_MS / 2 * CW_MS)
-        assert_true(one.no_rooms == 1 && one.ups == AXO_NODES_MAX);
-    for (uint32_t i = 0; i < 3000 && one.ups == AXO_NODES_MAX; i++) { /* the others are silent */
-        stranger_send(&s, stranger_packet(&s, CLUSTER_FIND));
-        cw_sleep(20 * CW_MS);
-    }
-    assert_int_equal(one.ups, AXO_NODES_MAX + 1);
-    natsConnection_Destroy(s.connection);
-    cw_node_end(&a);
-}
-
 int main(int argc, char **argv)
 {
     static const struct CMUnitTest tests[] = {
@@ -517,8 +320,6 @@ int main(int argc, char **argv)
         cmocka_unit_test(stopped_node),      cmocka_unit_test(server_stops),
         cmocka_unit_test(server_dies),       cmocka_unit_test(too_many_watches),
         cmocka_unit_test(refused_by_reason), cmocka_unit_test(never_acknowledges),
-        cmocka_unit_test(no_room),           cmocka_unit_test(watches_without_memory),
-        cmocka_unit_test(missed),            cmocka_unit_test(what_waits_comes),
     };
     if (argc == 4 && strcmp(argv[1], "node") == 0)
         process_main(argv[2], argv[3]);

@@ -1,7 +1,6 @@
 /* cluster_store_test.c - AXO_CLUSTER_STORE: who is there by a bucket of JetStream, with nodes that
  * are killed and stopped, and two of a name: <axo/cluster.h>. */
 #include "api/cluster_store.h"
-#include "carrier.h"
 
 static char *self;
 
@@ -118,33 +117,6 @@ static void killed_and_back(void **unused)
     cw_node_end(&c);
 }
 
-static axo_cluster_link link_of(const cw_node *node)
-{
-    axo_cluster_link link = AXO_CLUSTER_LINK();
-    assert_int_equal(axo_cluster_links(node->cluster, &link, 1, NULL), AXO_OK);
-    return link;
-}
-
-/* Before it is held lost phi grows from nothing. */
-static void silence_says_more(void **unused)
-{
-    cw_node a;
-    cw_note one;
-    axo_cluster_options with = store_options("a");
-    pid_t pid = process_start("b");
-    with.beat_ms = 250; /* so that it takes its time */
-    node_with(&a, &one, &with);
-    CW_UNTIL(one.ups == 1);
-    assert_true(link_of(&a).phi < 1);
-    cw_kill(pid);
-    CW_UNTIL(link_of(&a).phi > 1);
-    assert_true(link_of(&a).heard_ns > 1000 * CW_MS);
-    CW_UNTIL(link_of(&a).up == 0); /* by its silence, or its lease */
-    assert_in_range(link_of(&a).why, AXO_CLUSTER_SILENT, AXO_CLUSTER_EXPIRED);
-    assert_true(link_of(&a).phi == 0);
-    cw_node_end(&a);
-}
-
 /* It wants its name back at once: the old entry is there for a lease, or until it is held lost. */
 static void back_at_once(void **unused)
 {
@@ -210,40 +182,6 @@ static void lost_by_a_link(void **unused)
     assert_int_equal(cw_figures(is_a ? &t.c : &t.a).nodes, 1);
     assert_int_equal(t.two.overs, 0);
     trio_end(&t);
-}
-
-/* Entries of more nodes than there are numbers. */
-static void no_room(void **unused)
-{
-    cw_node a;
-    cw_note one;
-    natsConnection *connection;
-    jsCtx *js;
-    kvStore *kv;
-    axo_cluster_options with = store_options("a");
-    with.cluster = "full";
-    with.lease_ms = 60000;
-    node_with(&a, &one, &with);
-    assert_int_equal(natsConnection_ConnectTo(&connection, server.url), NATS_OK);
-    assert_int_equal(natsConnection_JetStream(&js, connection, NULL), NATS_OK);
-    assert_int_equal(js_KeyValue(&kv, js, a.cluster->who->bucket), NATS_OK);
-    for (uint32_t i = 0; i <= AXO_NODES_MAX; i++) {
-        unsigned char bytes[CLUSTER_AROUND_MAX + 8];
-        const cluster_key *key = &a.cluster->key;
-        const cluster_find part = {.id = CLUSTER_UP};
-        axo_node node = {.incarnation = 1};
-        (void)snprintf(node.name, sizeof node.name, "n%u", i);
-        size_t size = cluster_wire_begin(bytes, key, CLUSTER_ENTRY, &node, 0);
-        size += cluster_wire_put_find(bytes + size, CLUSTER_ENTRY, &part);
-        size = cluster_wire_end(bytes, size, 1, key);
-        assert_int_equal(kvStore_Put(NULL, kv, node.name, bytes, (int)size), NATS_OK);
-    }
-    CW_UNTIL(one.no_rooms == 1);
-    assert_int_equal(one.ups, 0); /* nobody was heard */
-    kvStore_Destroy(kv);
-    jsCtx_Destroy(js);
-    natsConnection_Destroy(connection);
-    cw_node_end(&a);
 }
 
 /* ---- seeds ---- */
@@ -365,7 +303,6 @@ int main(int argc, char **argv)
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(come_and_go),          cmocka_unit_test(two_of_a_name),
         cmocka_unit_test(a_name_that_was_left), cmocka_unit_test(killed_and_back),
-        cmocka_unit_test(silence_says_more),    cmocka_unit_test(no_room),
         cmocka_unit_test(back_at_once),         cmocka_unit_test(stopped_node),
         cmocka_unit_test(lost_by_a_link),       cmocka_unit_test(minority_goes_on),
         cmocka_unit_test(minority_stops),       cmocka_unit_test(refused_options),
