@@ -42,6 +42,19 @@ static axo_status mute_receive(axo_ctx *ctx, void *state, const axo_message *mes
     return AXO_OK;
 }
 
+/* An order about each, and not one by one. */
+static void tell_of_all(const cw_node *node, cw_note *note, uint32_t what, const axo_ref *all)
+{
+    uint32_t before = note->done;
+    for (uint32_t i = 0; i < MANY; i++) {
+        const cw_order order = {.what = what, .to = all[i]};
+        assert_int_equal(axo_system_send(node->system, note->ref, CW_DO, &order, sizeof order),
+                         AXO_OK);
+    }
+    CW_UNTIL(note->done == before + MANY);
+    assert_int_equal(note->status, AXO_OK);
+}
+
 /* A watch for which there is no memory is not acknowledged, and comes again. */
 static void watches_without_memory(void **unused)
 {
@@ -67,15 +80,13 @@ static void watches_without_memory(void **unused)
         far[i] = axo_remote_enter(a.system, &axo_cluster_remote(b.cluster)->here, far[i].bits);
     }
     memory.refuses = true;
-    for (uint32_t i = 0; i < MANY; i++)
-        assert_int_equal(cw_tell(&a, &one, CW_WATCH, far[i], 0), AXO_OK);
+    tell_of_all(&a, &one, CW_WATCH, far);
     axo_cluster_link link = AXO_CLUSTER_LINK();
     CW_UNTIL(axo_cluster_links(a.cluster, &link, 1, NULL) == AXO_OK && link.resent > 100);
     assert_true(link.up == 1 && link.kept > 0 && memory.refused > 0);
     memory.refuses = false;
     CW_UNTIL(axo_cluster_links(a.cluster, &link, 1, NULL) == AXO_OK && link.kept == 0);
-    for (uint32_t i = 0; i < MANY; i++)
-        assert_int_equal(cw_tell(&a, &one, CW_STOP, far[i], 0), AXO_OK);
+    tell_of_all(&a, &one, CW_STOP, far);
     CW_UNTIL(one.ends == MANY); /* each is told of */
     assert_int_equal(one.lost, 0);
     cw_node_end(&a);
