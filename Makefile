@@ -206,6 +206,7 @@ CLUSTER_SHARED := $B/libaxo-cluster.so.$(VERSION)
 CLUSTER_BUILT := $(if $(CLUSTER),$B/libaxo-cluster.a $(if $(sanitize_$v),,$(CLUSTER_SHARED)))
 CLUSTER_USERS := $B/test/example/cluster $B/bench/r1_remote $(call programs,test/api/cluster_*_test.c)
 TESTS := $(filter-out $(if $(CLUSTER),,$(CLUSTER_USERS)),$(TESTS))
+$B/test/api/cluster_thrift_test: LDFLAGS += -Wl,--wrap=natsConnection_GetStats,--wrap=kvWatcher_Next
 PROMISE_OBJECTS := $(PROMISES:%=$B/obj/tools/cluster/%.o)
 PROMISE_USERS := $(call programs,test/unit/cluster/*_test.c) $(filter-out %/tree_sim,$(SIMS))
 # libaxo-record: a third, which stands on nothing but libaxo.
@@ -230,7 +231,8 @@ TESTS := $(filter-out $(if $(DURABLE),,$(DURABLE_USERS)),$(TESTS))
 BESIDE_BUILT := $(CONSOLE_BUILT) $(PROCESS_BUILT) $(RECORD_BUILT) $(DURABLE_BUILT) $(CLUSTER_BUILT)
 # axo-lockcount.o: an object that programs may link.
 LOCKCOUNT := $B/axo-lockcount.o
-CONSOLE_USERS := $B/test/example/console $B/test/support/console/serve
+CONSOLE_USERS := $B/test/example/console $B/test/support/console/serve $B/test/api/cluster_console_test
+TESTS := $(filter-out $(if $(CONSOLE),,$(CONSOLE_USERS)),$(TESTS))
 EXAMPLES := $(filter-out $(if $(PARSER),,%/http_server) $(if $(SDL),,%/engine) $(if $(CONSOLE),,$(CONSOLE_USERS)) $(if $(PROCESS),,$(PROCESS_USERS)) $(if $(NO_RECORD),$(RECORD_USERS)) $(if $(DURABLE),,$(DURABLE_USERS)) $(if $(CLUSTER),,$(CLUSTER_USERS)) $(NO_CPP),\
   $(call programs,test/example/*.c) $(filter-out %_test,$(CPP_ALL)))
 BENCHES := $(filter-out $(if $(PROCESS),,$(PROCESS_USERS)) $(if $(DURABLE),,$(DURABLE_USERS)) $(if $(CLUSTER),,$(CLUSTER_USERS)),$(call programs,bench/*.c))

@@ -55,12 +55,13 @@
  *
  * Events (event.h): AXO_KIND_NODE.
  *
- * Threads: the library has three for each node, with AXO_CLUSTER_STORE four, and those of NATS's
+ * Threads: the library has three for each node, with AXO_CLUSTER_STORE five, and those of NATS's
  * library. */
 #ifndef AXO_CLUSTER_H
 #define AXO_CLUSTER_H
 
 #include <axo/event.h>
+#include <axo/metrics.h>
 #include <axo/remote.h>
 #include <axo/system.h>
 
@@ -168,6 +169,8 @@ static inline void axo_cluster_codec_init(axo_cluster_codec *out)
 #define AXO_KIND_NODE      UINT32_C(0x43000000)
 #define AXO_KIND_NODE_UP   UINT32_C(0x43010000)
 #define AXO_KIND_NODE_DOWN UINT32_C(0x43020000) /* lost: it has left, is silent, or was replaced */
+/* AXO_NODES_MAX are known: `node` is left out until one is lost. Told once in down_ms at most. */
+#define AXO_KIND_NODE_NO_ROOM UINT32_C(0x43070000)
 /* About this node; the last three with AXO_CLUSTER_STORE. */
 #define AXO_KIND_NODE_OVER UINT32_C(0x43030000) /* for good; told once */
 #define AXO_KIND_NODE_REFUSED UINT32_C(0x43040000) /* `node` has the name; told once of each */
@@ -176,13 +179,16 @@ static inline void axo_cluster_codec_init(axo_cluster_codec *out)
 
 /* Why a node is down, or this one over. */
 typedef enum axo_cluster_why {
-    AXO_CLUSTER_UNSAID = 0,   /* a down node, with AXO_CLUSTER_BEATS; an event that has none */
+    AXO_CLUSTER_UNSAID = 0,   /* a down node, as this one leaves or is over; an event that has
+                                 none */
     AXO_CLUSTER_LEFT = 1,     /* by itself */
     AXO_CLUSTER_SILENT = 2,   /* for down_ms */
     AXO_CLUSTER_EXPIRED = 3,  /* its lease */
     AXO_CLUSTER_REPLACED = 4, /* another incarnation has the name */
     AXO_CLUSTER_EVICTED = 5,  /* others have held it lost */
-    AXO_CLUSTER_LOST = 6,     /* what it has to acknowledge is not, or cannot be kept */
+    AXO_CLUSTER_LOST = 6,     /* what it has to acknowledge is not, or cannot be kept; or it holds
+                                 this node lost, as one that leaves does: with AXO_CLUSTER_BEATS the
+                                 event says this or LEFT, axo_cluster_link LEFT soon */
     AXO_CLUSTER_MINORITY = 7, /* over: AXO_CLUSTER_STOP */
     AXO_CLUSTER_OUTNUMBERED = 8 /* over: it has held lost more than it has seen */
 } axo_cluster_why;
@@ -228,6 +234,41 @@ typedef struct axo_cluster_figures {
     uint64_t bad_seal;      /* damaged, or made without the token */
     uint64_t bad_form;
 } axo_cluster_figures;
+
+/* What is known of the link to a node. Counts begin with the link, times are of the call. Between
+ * two nodes nothing of which was lost or refused, what one has sent the other has received. */
+typedef struct axo_cluster_link {
+    size_t size;       /* sizeof(axo_cluster_link), set by AXO_CLUSTER_LINK */
+    axo_node node;
+    uint32_t number;   /* in references here */
+    uint32_t up;       /* 1; 0: it is lost */
+    uint32_t why;      /* an axo_cluster_why, of a lost one */
+    uint32_t reserved; /* 0 */
+    int64_t for_ns;    /* it is up, or lost, for so long */
+    int64_t heard_ns;  /* since anything of it came, also of a lost one */
+    uint64_t sent;     /* messages, watches and the like, each once */
+    uint64_t received; /* in their turn, handed to the system or dropped */
+    uint64_t missed;   /* messages of actors there that did not come, or not in their turn */
+    uint64_t bytes_out; /* of all frames: with what is sent again, and acknowledgements */
+    uint64_t bytes_in;
+    uint64_t held;     /* bytes that wait for NATS; axo_cluster_options.held_max */
+    uint64_t kept;     /* watches, ends and stops that wait to be acknowledged; .kept_max */
+    int64_t lag_ns;    /* for how long the oldest of these has been that without an
+                          acknowledgement; .give_up_ms */
+    uint64_t resent;   /* of these, sent again */
+    uint64_t watches;  /* actors here that it watches; .watches_max */
+    double phi;        /* how much its silence says (AXO_CLUSTER_STORE): below 1 nothing, from 8 on
+                          it is lost; at most 1000. 0: AXO_CLUSTER_BEATS, or it is lost */
+} axo_cluster_link;
+#define AXO_CLUSTER_LINK(...) AXO_INIT(axo_cluster_link, __VA_ARGS__)
+/* As the macro, for C++ before C++20 (init.h). */
+static inline void axo_cluster_link_init(axo_cluster_link *out)
+{
+    const axo_cluster_link fresh = AXO_CLUSTER_LINK();
+    *out = fresh;
+}
+
+struct axo_console_section;
 
 AXO_BEGIN_DECLS
 
@@ -283,6 +324,31 @@ AXO_API uint32_t axo_cluster_nodes(axo_cluster *cluster, axo_node *out, uint32_t
 /* Fills *out. Any thread.
  *   returns   AXO_OK, AXO_EINVAL */
 AXO_API axo_status axo_cluster_count(axo_cluster *cluster, axo_cluster_figures *out);
+
+/* The links: of each node that is up, and of each that is lost, as long as its number is not
+ * another one's; in the order of their numbers.
+ *   out       room for `max`, of the size that out[0].size says; NULL with a max of 0
+ *   count     how many there are, also beyond `max`; may be NULL
+ *   thread    any
+ *   blocks    while a frame is taken or sent again, and with AXO_CLUSTER_STORE while a node is
+ *             being lost; holds up none of these for longer than it reads one link
+ *   returns   AXO_OK; AXO_EINVAL: NULL, or no size */
+AXO_API axo_status axo_cluster_links(axo_cluster *cluster, axo_cluster_link *out, uint32_t max,
+                                     uint32_t *count);
+
+/* Writes axo_cluster_figures and all links as text, as axo_metrics_write does, but without an end:
+ * that writes behind it, into the same answer. Samples have this node's name as the label "here";
+ * those of links "node" and "number", and whether a node is up "why" (CLUSTER.md lists them).
+ *   format    an axo_metrics_format
+ *   thread    any; `write` runs on the caller's, with no lock held
+ *   blocks    as axo_cluster_links
+ *   returns   AXO_OK; what `write` returned; AXO_ENOMEM; AXO_EINVAL */
+AXO_API axo_status axo_cluster_metrics_write(axo_cluster *cluster, uint32_t format,
+                                             axo_metrics_write_fn write, void *user);
+
+/* What axo_console.sections takes (console.h): a page "/nodes", and these figures in "/metrics".
+ * It lives as long as the cluster. NULL for NULL. */
+AXO_API const struct axo_console_section *axo_cluster_section(axo_cluster *cluster);
 
 /* Says to the others that this node goes, loses them all, and ends the library's threads: from here
  * on nothing is carried, and the system may be stopped and destroyed, and has to be before

@@ -15,12 +15,15 @@
  *   - "/actor": JSON: what axo_inspect says of the actor at ?path=.
  *   - "/stats": JSON: axo_stats.
  *   - "/health": JSON: axo_health with ?within_ms=; status code 200: nobody is late; 503: somebody.
- *   - "/metrics": axo_metrics_write, as OpenMetrics for whom accepts it, else as Prometheus has it.
+ *   - "/metrics": axo_metrics_write, as OpenMetrics for whom accepts it, else as Prometheus has it;
+ *     before it what sections have.
+ *   - "/sections": JSON: the names of axo_console.sections, and "/" and such a name: what it has to
+ *     show. The page has a table of each.
  *
  * What it cannot do is said as text, with the status code 400 (a parameter), 403 (a page of another
  * site asks), 404 (no such page, no actor there), 405 (neither GET nor HEAD), 413 (the answer is
- * larger than AXO_CONSOLE_ANSWER_MAX: ask for less), 503 (no memory). Who asks twice in a
- * connection waits for the first answer.
+ * larger than AXO_CONSOLE_ANSWER_MAX: ask for less), 500 (a section fails), 503 (no memory). Who
+ * asks twice in a connection waits for the first answer.
  *
  * A connection is closed when nothing has come or gone for 15 s, and connection_ns after it was
  * opened whatever it is at, so clients that are slow do not keep others out for ever. Who wants to
@@ -35,6 +38,7 @@
 #ifndef AXO_CONSOLE_H
 #define AXO_CONSOLE_H
 
+#include <axo/metrics.h>
 #include <axo/system.h>
 
 /* Where a console listens if it is not said. */
@@ -53,6 +57,33 @@
  * has found no descriptor for one. */
 #define AXO_CONSOLE_TICK (AXO_TAG_SERVICES + 0x71)
 
+/* Bytes of a section's name at most, and sections of a console. */
+#define AXO_CONSOLE_SECTION_NAME 32
+#define AXO_CONSOLE_SECTIONS_MAX 16
+
+/* What somebody beside libaxo has to show: a library (axo_cluster_section), the program. Its
+ * functions run on the console's thread, several times a second if many look, and while all workers
+ * hang; what they write is a part of the answer, so all of it is AXO_CONSOLE_ANSWER_MAX at most.
+ * They return AXO_OK, what `write` returned, or another status, and the answer is an error then. */
+typedef struct axo_console_section {
+    size_t size;      /* sizeof(axo_console_section), set by the macro below */
+    const char *name; /* of its page: 1..AXO_CONSOLE_SECTION_NAME of a-z, 0-9, '-'; none of the
+                         console's own, nor of another section */
+    /* A JSON object. An array "rows" of objects with strings, numbers and booleans is shown as a
+     * table, whose columns are the first one's. */
+    axo_status (*json)(void *user, axo_metrics_write_fn write, void *to);
+    /* As axo_metrics_write, without an end; NULL: none. */
+    axo_status (*metrics)(void *user, uint32_t format, axo_metrics_write_fn write, void *to);
+    void *user;
+} axo_console_section;
+#define AXO_CONSOLE_SECTION(...) AXO_INIT(axo_console_section, __VA_ARGS__)
+/* As the macro, for C++ before C++20 (init.h). */
+static inline void axo_console_section_init(axo_console_section *out)
+{
+    const axo_console_section fresh = AXO_CONSOLE_SECTION();
+    *out = fresh;
+}
+
 typedef struct axo_console {
     size_t size;              /* sizeof(axo_console), set by the macro below */
     const char *address;      /* NULL: AXO_CONSOLE_ADDRESS. As axo_listener.address:
@@ -63,6 +94,8 @@ typedef struct axo_console {
     int64_t within_ns;        /* of /health without ?within_ms=; 0: 1 s */
     int64_t connection_ns;    /* how long a connection may be open, to half a second; 0:
                                  AXO_CONSOLE_CONNECTION_NS */
+    const axo_console_section *const *sections; /* NULL: none. They live as long as the console */
+    uint32_t sections_count;  /* at most AXO_CONSOLE_SECTIONS_MAX */
 } axo_console;
 #define AXO_CONSOLE(...) AXO_INIT(axo_console, __VA_ARGS__)
 /* As the macro, for C++ before C++20 (init.h). */

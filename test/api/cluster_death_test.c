@@ -1,10 +1,7 @@
 /* cluster_death_test.c - nodes that are killed, a nats-server that stops, dies and comes back, and
  * packets that no node sends: <axo/cluster.h>. */
-#include <nats/nats.h>
-
 #define CW_DOWN_MS 2500
-#include "api/cluster_world.h"
-#include "wire.h"
+#include "api/cluster_stranger.h"
 
 static cw_server server;
 static char *self;
@@ -27,6 +24,19 @@ static pid_t process_start(char *name)
 {
     char *argv[] = {self, "node", server.url, name, NULL};
     return cw_spawn(argv);
+}
+
+/* Why the node of that number is lost there. */
+static uint32_t why_of(const cw_node *node, uint32_t number)
+{
+    axo_cluster_link links[8] = {AXO_CLUSTER_LINK()};
+    uint32_t count;
+    assert_int_equal(axo_cluster_links(node->cluster, links, 8, &count), AXO_OK);
+    for (uint32_t i = 0; i < count && i < 8; i++) {
+        if (links[i].number == number && links[i].up == 0)
+            return links[i].why;
+    }
+    return UINT32_MAX;
 }
 
 /* ---- killed ---- */
@@ -52,6 +62,7 @@ static void killed_and_back(void **unused)
         cw_kill(pid);
         CW_UNTIL(one.lost == life && two.lost == life && one.downs == life);
         assert_true(cw_now() - before > 500 * CW_MS); /* nobody said so: it was silent */
+        assert_int_equal(one.why, AXO_CLUSTER_SILENT);
         pid = process_start("b");
         axo_ref again = cw_find(&a, "b", "actor");
         assert_int_equal(axo_system_send(a.system, far, CW_NUMBER, "1234", 4), AXO_EGONE);
@@ -83,6 +94,7 @@ static void back_at_once(void **unused)
     cw_kill(pid);
     pid = process_start("b");
     CW_UNTIL(one.lost == 1);
+    CW_UNTIL(why_of(&a, axo_ref_node(far)) == AXO_CLUSTER_REPLACED);
     assert_int_equal(cw_tell(&a, &one, CW_ASK, cw_find(&a, "b", "actor"), 7), AXO_OK);
     CW_UNTIL(one.answers == 1);
     assert_int_equal(axo_system_send(a.system, far, CW_NUMBER, "1234", 4), AXO_EGONE);
@@ -224,6 +236,7 @@ static void too_many_watches(void **unused)
     assert_int_equal(cw_tell(&p.a, &p.one, CW_WATCH, never, 0), AXO_OK);
     CW_UNTIL(p.one.lost >= 1);
     CW_UNTIL(cw_figures(&p.a).nodes == 1 && cw_figures(&c).nodes == 1); /* b is with both */
+    assert_int_equal(why_of(&p.a, axo_ref_node(far)), AXO_CLUSTER_LOST);
     cw_node_end(&c);
     cw_node_end(&p.a);
     cw_node_end(&p.b);
@@ -231,49 +244,13 @@ static void too_many_watches(void **unused)
 
 /* ---- what no node sends ---- */
 
-typedef struct stranger {
-    natsConnection *connection;
-    cluster_key key;
-    axo_node is;
-    uint64_t to;
-    char subject[256];
-    unsigned char bytes[512];
-} stranger;
-
-static size_t stranger_packet(stranger *s, cluster_packet_kind kind)
-{
-    const cluster_find part = {.id = 1, .key = "actor", .key_size = 5};
-    size_t size = cluster_wire_begin(s->bytes, &s->key, kind, &s->is, s->to);
-    size += cluster_wire_put_find(s->bytes + size, kind, &part);
-    return cluster_wire_end(s->bytes, size, 1, &s->key);
-}
-
-static void stranger_send(stranger *s, size_t size)
-{
-    assert_int_equal(natsConnection_Publish(s->connection, s->subject, s->bytes, (int)size),
-                     NATS_OK);
-    assert_int_equal(natsConnection_Flush(s->connection), NATS_OK);
-}
-
-static void stranger_open(stranger *s, const cw_node *node)
-{
-    const axo_node *here = &axo_cluster_remote(node->cluster)->here;
-    memset(s, 0, sizeof *s);
-    assert_int_equal(natsConnection_ConnectTo(&s->connection, server.url), NATS_OK);
-    s->is = (axo_node){.name = "evil", .incarnation = 1};
-    s->to = here->incarnation;
-    cluster_key_of(&s->key, "test", "secret");
-    (void)snprintf(s->subject, sizeof s->subject, "axo.test.%s.%016llx", here->name,
-                   (unsigned long long)here->incarnation);
-}
-
 static void refused_by_reason(void **unused)
 {
     cw_node a;
     stranger s;
     size_t size;
     cw_node_start(&a, &server, "a");
-    stranger_open(&s, &a);
+    stranger_open(&s, &server, &a);
     size = stranger_packet(&s, CLUSTER_FIND);
     s.bytes[4] = 2;
     stranger_send(&s, size);
@@ -322,7 +299,7 @@ static void never_acknowledges(void **unused)
     cw_node_open(&a, &with);
     cw_node_begin(&a);
     cw_actor(&a, &one, "one");
-    stranger_open(&s, &a);
+    stranger_open(&s, &server, &a);
     stranger_send(&s, stranger_packet(&s, CLUSTER_FIND));
     CW_UNTIL(cw_figures(&a).nodes == 1);
     axo_ref far = axo_remote_enter(a.system, &s.is, 1);

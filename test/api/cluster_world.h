@@ -241,7 +241,7 @@ typedef struct cw_note {
     atomic_uint numbers, last, disorder;
     atomic_uint back, answers, answer, failed;
     atomic_uint ends, lost, known;
-    atomic_uint ups, downs, overs, refusals, minorities, majorities;
+    atomic_uint ups, downs, overs, refusals, minorities, majorities, no_rooms;
     atomic_uint why, why_over; /* of the last down, of the over */
     atomic_uint stopped;
     atomic_uint found, found_id;
@@ -333,6 +333,7 @@ static inline void cw_take_event(cw_note *me, const axo_event_message *event)
                      : event->kind == AXO_KIND_NODE_OVER     ? &me->overs
                      : event->kind == AXO_KIND_NODE_REFUSED  ? &me->refusals
                      : event->kind == AXO_KIND_NODE_MINORITY ? &me->minorities
+                     : event->kind == AXO_KIND_NODE_NO_ROOM  ? &me->no_rooms
                                                              : &me->majorities,
                      1);
 }

@@ -118,6 +118,7 @@ class Page(html.parser.HTMLParser):
     def __init__(self, text):
         super().__init__()
         self.rows, self.facts, self.ids, self.row, self.id = {}, {}, {}, None, None
+        self.sections = {}  # by name: rows of their tables
         self.feed(text)
     def handle_starttag(self, tag, attrs):
         attrs = dict(attrs)
@@ -128,6 +129,8 @@ class Page(html.parser.HTMLParser):
                 self.rows[attrs["data-path"]] = self.row
             if "data-fact" in attrs:
                 self.facts[attrs["data-fact"]] = self.row
+            if "data-row" in attrs:
+                self.sections.setdefault(attrs["data-row"], []).append(self.row)
         if tag == "td" and self.row is not None:
             self.row["cells"].append("")
     def handle_data(self, data):
@@ -279,6 +282,16 @@ for pasted, path in (("/user/server/listener/$%c01a0004", "/user/server/listener
         return page if whole and page.facts["path"]["cells"][1] == path else None
     page = until(f"{pasted} as {path}", nowhere)
     assert page.text("error") == "", page.ids
+
+# ---- sections: a table each, of what their rows have
+browser.load("")
+rows = [["<pen>", "120", "true"], ["ink", "7", "false"]]
+def tables():
+    page = browser.page()
+    return page if set(page.sections) == {"things", "more-2"} else None
+page = until("two tables", tables)
+assert all([row["cells"] for row in it] == rows for it in page.sections.values()), page.sections
+assert page.text("error") == "", page.ids
 serve.stdin.close()
 assert serve.wait(LIMIT_S) == 0
 END

@@ -164,6 +164,41 @@ for _ in $(seq 300); do
 done
 look 1 --once "http://127.0.0.1:$(cat "$scratch/port")"
 says ".*: /stats: it is no console of axo"
+# ---- nodes, of a console that says more of them than it should
+rm -f "$scratch/port"
+python3 - "$scratch/port" <<'END' &
+import http.server, json, sys
+ROW = {"node": "b", "number": 1, "up": True, "why": "", "for_ms": 61234.5, "heard_ms": 312.0, "sent": 1000,
+       "received": 7, "held": 4096, "kept": 3, "lag_ms": 1500.25, "phi": 0.1}
+ROWS = [ROW, ROW | {"node": "c", "up": False, "why": "silent"},
+        {"node": "\x1b[2J" + 300 * "x", "up": "yes", "why": 7, "sent": -1, "for_ms": "long"}, 5]
+SAID = {"/stats": {"system": "shop", "workers": 1, "now_ms": 1}, "/tree": {"actors": [], "more": False},
+        "/health": {"good": True}, "/nodes": {"here": "a", "rows": ROWS}}
+class Nodes(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(json.dumps(SAID[self.path.split("?")[0]]).encode())
+    def log_message(self, *args):
+        pass
+it = http.server.HTTPServer(("127.0.0.1", 0), Nodes)
+open(sys.argv[1], "w").write(str(it.server_port))
+it.serve_forever()
+END
+started+=($!)
+for _ in $(seq 300); do
+    [ ! -s "$scratch/port" ] || break
+    sleep 0.1
+done
+look 0 --once "http://127.0.0.1:$(cat "$scratch/port")"
+says "node a: 1 others up, 3 lost"
+says "b up 61.2 s 0.3 s 1000 7 4096 3 1.5 s"
+says "c LOST silent 61.2 s 0.3 s 1000 7 4096 3 1.5 s"
+says "[?]\[2Jx+ LOST 0.0 s 0.0 s 0 0 0 0 0.0 s"
+look 0 --once --actors 1 "http://127.0.0.1:$(cat "$scratch/port")"
+says "... and 3 more"
+{ kill "${started[-1]}" && wait "${started[-1]}" || :; } 2>/dev/null
+
 # ---- bad usage
 look 2 --once --sort rate "unix:$scratch/socket"
 says "axo-top: a console is not sorted by rate"

@@ -1,9 +1,11 @@
 /* bucket.c - the store of member.h: a bucket of JetStream, an entry a name.
  *
- * A thread asks and watches, on a connection of its own that is never made again: when it breaks,
- * or an answer does not come, or an own entry is not brought by the watch, the store is away until
- * there is another connection, with another watch. What was asked on the former one went with it,
- * so that it cannot reach a store that has forgotten.
+ * A thread asks and takes what the watch brings, on a connection of its own that is never made
+ * again: when it breaks, or an answer does not come, or an own entry is not brought by the watch,
+ * the store is away until there is another connection, with another watch. What was asked on the
+ * former one went with it, so that it cannot reach a store that has forgotten. NATS's library has
+ * no way to wait for a watch and for something else: a second thread of each connection waits for
+ * the watch, and hands over one entry at a time.
  *
  * The key of an entry is the name, its value a packet of wire.h, CLUSTER_ENTRY: sealed as those
  * between nodes. A put or a removal names the revision that is to be there, as the message's
@@ -17,7 +19,7 @@
 #include "carrier.h"
 
 #define BUCKET_WAIT_MS  2000 /* for an answer */
-#define BUCKET_WATCH_MS 20   /* between two looks for what is to be asked */
+#define BUCKET_WATCH_MS 600000 /* a call; it ends before when there is something */
 #define BUCKET_AGAIN_MS 100  /* between attempts to connect */
 /* Until the watch has to have brought an entry that was put, or its list. */
 #define BUCKET_BRINGS_MS 5000
@@ -38,6 +40,13 @@ typedef struct bucket {
     uint64_t taken;   /* of the last own entry that was put */
     uint64_t awaits;  /* the revision of an own entry that was put; 0: none */
     int64_t awaits_at; /* since when it does, or lists */
+    pthread_t feeder; /* waits for the watch */
+    bool feeds;       /* it runs */
+    /* Guarded by the roster's lock; cluster_who.changed says that they change. */
+    bool stops;       /* the feeder is to end */
+    bool full;        /* the next two are to be taken */
+    natsStatus fed;
+    kvEntry *entry;   /* NULL: that was the list */
 } bucket;
 
 /* ---- the connection ---- */
@@ -90,8 +99,23 @@ static natsStatus bucket_open(bucket *b)
     return status == NATS_OK ? bucket_look(b) : status;
 }
 
+/* One that waits for the watch is woken by its end. */
+static void bucket_stop_feeder(bucket *b)
+{
+    if (!b->feeds)
+        return;
+    (void)kvWatcher_Stop(b->watcher);
+    (void)pthread_mutex_lock(&b->cluster->roster);
+    b->stops = true;
+    (void)pthread_cond_broadcast(&b->cluster->who->changed);
+    (void)pthread_mutex_unlock(&b->cluster->roster);
+    (void)pthread_join(b->feeder, NULL);
+    kvEntry_Destroy(b->entry);
+}
+
 static void bucket_close(bucket *b)
 {
+    bucket_stop_feeder(b);
     kvWatcher_Destroy(b->watcher);
     kvStore_Destroy(b->kv);
     jsCtx_Destroy(b->js);
@@ -317,14 +341,51 @@ static void bucket_take(bucket *b, kvEntry *is)
     cluster_wake(b->cluster);
 }
 
-/* Behind what was there at first comes one that is NULL. */
+/* false: the feeder is to end. */
+static bool bucket_feed(bucket *b, natsStatus status, kvEntry *entry)
+{
+    (void)pthread_mutex_lock(&b->cluster->roster);
+    while (b->full && !b->stops)
+        (void)pthread_cond_wait(&b->cluster->who->changed, &b->cluster->roster);
+    bool stops = b->stops;
+    if (!stops) {
+        b->full = true;
+        b->fed = status;
+        b->entry = entry;
+        (void)pthread_cond_broadcast(&b->cluster->who->changed);
+    }
+    (void)pthread_mutex_unlock(&b->cluster->roster);
+    if (stops)
+        kvEntry_Destroy(entry);
+    return !stops;
+}
+
+static void *bucket_feeder(void *arg)
+{
+    bucket *b = arg;
+    bool goes_on = true;
+    while (goes_on) {
+        kvEntry *entry = NULL;
+        natsStatus status = kvWatcher_Next(&entry, b->watcher, BUCKET_WATCH_MS);
+        if (status != NATS_TIMEOUT)
+            goes_on = bucket_feed(b, status, entry) && status == NATS_OK;
+    }
+    nats_ReleaseThreadMemory();
+    return NULL;
+}
+
+/* Takes what the watch has brought. Behind what was there at first comes one that is NULL. */
 static natsStatus bucket_next(bucket *b)
 {
-    kvEntry *entry = NULL;
-    natsStatus status = kvWatcher_Next(&entry, b->watcher, BUCKET_WATCH_MS);
-    if (status == NATS_TIMEOUT)
-        return NATS_OK;
-    if (status != NATS_OK)
+    (void)pthread_mutex_lock(&b->cluster->roster);
+    bool full = b->full;
+    natsStatus status = full ? b->fed : NATS_OK;
+    kvEntry *entry = b->entry;
+    b->full = false;
+    b->entry = NULL;
+    (void)pthread_cond_broadcast(&b->cluster->who->changed);
+    (void)pthread_mutex_unlock(&b->cluster->roster);
+    if (!full || status != NATS_OK)
         return status;
     if (entry != NULL && kvEntry_Revision(entry) <= b->seen)
         status = NATS_STALE_CONNECTION;
@@ -339,13 +400,19 @@ static natsStatus bucket_next(bucket *b)
 
 /* ---- the thread ---- */
 
-static bool bucket_is_done(axo_cluster *cluster)
+/* The roster's lock is held. */
+static bool bucket_has_done(axo_cluster *cluster)
 {
     const cluster_who *who = cluster->who;
+    return (who->member.phase == CLUSTER_OVER && who->removals == 0) || atomic_load(&cluster->ends);
+}
+
+static bool bucket_is_done(axo_cluster *cluster)
+{
     (void)pthread_mutex_lock(&cluster->roster);
-    bool done = who->member.phase == CLUSTER_OVER && who->removals == 0;
+    bool done = bucket_has_done(cluster);
     (void)pthread_mutex_unlock(&cluster->roster);
-    return done || atomic_load(&cluster->ends);
+    return done;
 }
 
 /* Nothing that waits is asked of the next one. */
@@ -370,14 +437,38 @@ static bool bucket_is_deaf(const bucket *b)
     return waits && cluster_now() - b->awaits_at > BUCKET_BRINGS_MS * CLUSTER_MS;
 }
 
+/* Until the watch has brought something, something is to be asked, or the end; or what is awaited
+ * should have come. */
+static void bucket_sleep(bucket *b)
+{
+    const cluster_who *who = b->cluster->who;
+    bool waits = !b->listed || b->awaits != 0;
+    int64_t until = b->awaits_at + (BUCKET_BRINGS_MS + 1) * CLUSTER_MS;
+    const struct timespec at = {.tv_sec = until / INT64_C(1000000000),
+                                .tv_nsec = until % INT64_C(1000000000)};
+    int late = 0;
+    (void)pthread_mutex_lock(&b->cluster->roster);
+    while (!b->full && !who->put_waits && who->removals == 0 && !bucket_has_done(b->cluster) &&
+           late == 0) {
+        if (waits)
+            late = pthread_cond_timedwait(&b->cluster->who->changed, &b->cluster->roster, &at);
+        else
+            late = pthread_cond_wait(&b->cluster->who->changed, &b->cluster->roster);
+    }
+    (void)pthread_mutex_unlock(&b->cluster->roster);
+}
+
 static void bucket_serve(bucket *b)
 {
     natsStatus status = kvStore_WatchAll(&b->watcher, b->kv, NULL);
-    if (status != NATS_OK)
+    if (status == NATS_OK)
+        b->feeds = cluster_thread(&b->feeder, bucket_feeder, b);
+    if (!b->feeds)
         return;
     bucket_tell(b, CLUSTER_STORE_LISTS);
     b->awaits_at = cluster_now();
     while (status == NATS_OK && !bucket_is_done(b->cluster)) {
+        bucket_sleep(b);
         status = bucket_next(b);
         if (status == NATS_OK)
             status = bucket_ask(b);
@@ -427,8 +518,16 @@ bool cluster_bucket_start(axo_cluster *cluster)
     return cluster->who->runs;
 }
 
+void cluster_bucket_wake(axo_cluster *cluster)
+{
+    (void)pthread_cond_broadcast(&cluster->who->changed);
+}
+
 void cluster_bucket_end(axo_cluster *cluster)
 {
+    (void)pthread_mutex_lock(&cluster->roster);
+    cluster_bucket_wake(cluster);
+    (void)pthread_mutex_unlock(&cluster->roster);
     if (cluster->who->runs)
         (void)pthread_join(cluster->who->thread, NULL);
     cluster->who->runs = false;

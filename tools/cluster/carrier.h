@@ -5,12 +5,13 @@
  *   who.c      who is there by member.h: its time, and what it tells
  *   bucket.c   member.h's store: a bucket of JetStream, and its thread
  *   find.c     keys of other nodes' registries
+ *   seen.c     what is seen of the links: figures, as text too
  *   nats.c     the connection and the threads
  *   cluster.c  the doors of <axo/cluster.h>
  *
  * Threads: any thread of the system comes by the table of functions. One thread publishes
  * ("carrier"), and does what is due; one takes what comes for this node, one what comes for all. A
- * fourth asks the bucket, waits for its answers and for what it watches, holding no lock.
+ * fourth asks the bucket and waits for its answers, a fifth for what it watches, holding no lock.
  *
  * Locks, in this order: roster, then a peer's; a find's alone. The system is called with the
  * roster's or a peer's held, but for axo_remote_lose never with a peer's: it waits for those who
@@ -22,6 +23,7 @@
 #include <stdatomic.h>
 
 #include <axo/cluster.h>
+#include <axo/console.h>
 #include <axo/registry.h>
 #include <nats/nats.h>
 
@@ -45,6 +47,7 @@ typedef struct cluster_batch {
     struct cluster_batch *next;
     size_t size;
     size_t room; /* of bytes, without the seal's */
+    uint64_t to; /* incarnation */
     uint32_t count;
     unsigned char bytes[];
 } cluster_batch;
@@ -71,7 +74,13 @@ typedef struct cluster_peer {
     cluster_batch *spare;
     size_t held;           /* bytes of these */
     uint64_t watches;      /* of actors here */
+    axo_cluster_why why;   /* it is lost */
+    int64_t since;         /* it is up, or lost */
+    uint64_t users_in;     /* messages of actors, in their turn */
+    uint64_t bytes_out;    /* of frames */
+    uint64_t bytes_in;
     char subject[CLUSTER_SUBJECT_MAX];
+    atomic_int_least64_t heard_at;
     atomic_bool heard;     /* since the roster looked last */
     atomic_bool quiet;     /* nothing was heard on this connection to NATS: what waits, waits */
     int64_t silent_ns;     /* guarded by the roster's lock */
@@ -128,6 +137,7 @@ typedef struct cluster_who {
     cluster_entry put;
     uint32_t removals; /* more are left out: the member asks again */
     cluster_entry removal[AXO_NODES_MAX + 1];
+    pthread_cond_t changed; /* what the bucket's threads wait for */
     pthread_t thread;
     bool runs;
     char bucket[CLUSTER_BUCKET_MAX];
@@ -136,6 +146,7 @@ typedef struct cluster_who {
 struct axo_cluster {
     axo_cluster_options options; /* its strings are copies */
     axo_remote remote;
+    axo_console_section section;
     axo_system *system;          /* NULL before the start */
     cluster_key key;
     bool started;
@@ -161,6 +172,7 @@ struct axo_cluster {
 
     pthread_mutex_t roster;      /* guards who is which peer */
     atomic_uint used;            /* peers beyond have never been */
+    int64_t no_room_at;          /* when that was told last; 0: never */
     uint64_t beats;              /* the carrier's, as the next three */
     int64_t beat_at;
     int64_t looked_at;
@@ -205,6 +217,9 @@ void cluster_peer_answer(cluster_peer *peer);
  *             cluster_peer_published; NULL: none, or not `connected` */
 cluster_batch *cluster_peer_turn(cluster_peer *peer, int64_t now, bool connected, bool beat,
                                  int64_t *due);
+/* What was handed out goes on waiting, before all that waits, while the peer is quiet.
+ *   returns   what does not: it is to be published, as before */
+cluster_batch *cluster_peer_put_back(cluster_peer *peer, cluster_batch *first);
 void cluster_peer_published(cluster_peer *peer, cluster_batch *batch);
 /* Quarantines its link; cluster_roster_lose does the rest. */
 void cluster_peer_quarantine(cluster_peer *peer);
@@ -222,6 +237,8 @@ void cluster_roster_down(axo_cluster *cluster, const axo_node *node, axo_cluster
 /* About this node, or one that is not up. */
 void cluster_roster_say(axo_cluster *cluster, const axo_node *node, axo_cluster_why why,
                         uint32_t kind);
+/* The roster's lock is held: AXO_NODES_MAX others are known. */
+void cluster_roster_no_room(axo_cluster *cluster, const axo_node *node);
 /* A node says that it goes. */
 void cluster_roster_leaves(axo_cluster *cluster, const axo_node *node);
 /* Loses those whose links are quarantined. */
@@ -238,6 +255,7 @@ uint32_t cluster_roster_nodes(axo_cluster *cluster, axo_node *out, uint32_t max)
 /* ---- who.c */
 
 axo_status cluster_who_open(axo_cluster *cluster);
+void cluster_who_close(axo_cluster *cluster);
 /* From here on it is a member that wants to join. */
 void cluster_who_start(axo_cluster *cluster);
 /* The roster's lock is held. */
@@ -250,6 +268,8 @@ void cluster_who_lost(axo_cluster *cluster, const axo_node *node);
 uint64_t cluster_who_step(axo_cluster *cluster, int64_t *due);
 void cluster_who_heard(axo_cluster *cluster, const cluster_packet *packet);
 bool cluster_who_is_over(axo_cluster *cluster);
+/* Of a node that is up; 0: it is not. */
+double cluster_who_phi(axo_cluster *cluster, const axo_node *node);
 /* Says in the store that it goes; waits until it has, 2 seconds at most. */
 void cluster_who_leave(axo_cluster *cluster);
 
@@ -258,8 +278,14 @@ void cluster_who_leave(axo_cluster *cluster);
 /* Whether there is a bucket as it has to be. */
 natsStatus cluster_bucket_try(axo_cluster *cluster, axo_cluster_problem *problem);
 bool cluster_bucket_start(axo_cluster *cluster);
-/* Ends its thread; axo_cluster.ends is set. */
+/* Something is to be asked, or it is over. The roster's lock is held. */
+void cluster_bucket_wake(axo_cluster *cluster);
+/* Ends its threads; axo_cluster.ends is set. */
 void cluster_bucket_end(axo_cluster *cluster);
+
+/* ---- seen.c */
+
+void cluster_section_init(axo_cluster *cluster);
 
 /* ---- find.c */
 

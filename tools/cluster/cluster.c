@@ -80,7 +80,7 @@ static void cluster_free(axo_cluster *cluster)
     for (uint32_t i = 0; o->seeds != NULL && i < o->seeds_count; i++)
         free((void *)(uintptr_t)o->seeds[i]);
     free((void *)(uintptr_t)o->seeds);
-    free(cluster->who);
+    cluster_who_close(cluster);
     cluster_peers_fini(cluster);
     (void)pthread_mutex_destroy(&cluster->wake_mutex);
     (void)pthread_cond_destroy(&cluster->wake_cond);
@@ -130,6 +130,7 @@ static axo_cluster *cluster_new(const axo_cluster_options *read)
     cluster->finds = calloc(o->finds_max, sizeof *cluster->finds);
     cluster->finds_end = true; /* until the start */
     cluster_peers_init(cluster);
+    cluster_section_init(cluster);
     (void)pthread_mutex_init(&cluster->wake_mutex, NULL);
     (void)pthread_mutex_init(&cluster->roster, NULL);
     (void)pthread_mutex_init(&cluster->find_mutex, NULL);

@@ -190,6 +190,7 @@ static void link_resend(cluster_link *link, int64_t now)
     for (const cluster_kept *kept = link->first; kept != NULL && left > 0; kept = kept->next) {
         link_put_kept(link, kept);
         left--;
+        link->resent++;
     }
     link->wait_ns *= 2;
     if (link->wait_ns > link->settings.resend_ns_max)

@@ -86,6 +86,7 @@ typedef struct cluster_link {
     int64_t oldest_since;  /* when the oldest became that; with `kept` */
     int64_t resend_at;     /* with `kept` */
     int64_t wait_ns;       /* until the time behind resend_at */
+    uint64_t resent;       /* system messages, each time */
     uint64_t strangers;    /* frames of other incarnations */
 } cluster_link;
 

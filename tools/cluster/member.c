@@ -662,12 +662,23 @@ int64_t cluster_member_due(const cluster_member *member)
     return due;
 }
 
-bool cluster_member_is_up(const cluster_member *member, const axo_node *node)
+static const cluster_slot *slot_up(const cluster_member *member, const axo_node *node)
 {
     for (uint32_t i = 0; i < member->used; i++) {
         const cluster_slot *slot = &member->slots[i];
         if (slot->state == CLUSTER_SLOT_UP && member_same(&slot->entry.node, node))
-            return true;
+            return slot;
     }
-    return false;
+    return NULL;
+}
+
+bool cluster_member_is_up(const cluster_member *member, const axo_node *node)
+{
+    return slot_up(member, node) != NULL;
+}
+
+double cluster_member_phi(const cluster_member *member, int64_t now, const axo_node *node)
+{
+    const cluster_slot *slot = slot_up(member, node);
+    return slot != NULL ? cluster_phi_value(&slot->phi, &member->settings.phi, now) : 0;
 }

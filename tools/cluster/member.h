@@ -238,6 +238,8 @@ int64_t cluster_member_due(const cluster_member *member);
 /* ---- which only look */
 
 bool cluster_member_is_up(const cluster_member *member, const axo_node *node);
+/* 0: it is not up. `now` is no earlier than that of the last call. */
+double cluster_member_phi(const cluster_member *member, int64_t now, const axo_node *node);
 /* Whether it evicts nobody, as those that it sees are the fewer. */
 bool cluster_member_is_outnumbered(const cluster_member *member);
 

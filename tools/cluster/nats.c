@@ -60,9 +60,9 @@ void cluster_publish(axo_cluster *cluster, const char *subject, cluster_packet_k
     nats_publish(cluster, subject, bytes, size);
 }
 
-/* A connection that was made anew: what is sent to a node before it has one too reaches nobody, so
- * what waits goes on waiting until the node is heard. */
-static void nats_look_again(axo_cluster *cluster)
+/* Whether the connection was made anew, since this was asked last: what is sent to a node before it
+ * has one too reaches nobody, so what waits goes on waiting until the node is heard. */
+static bool nats_is_new(axo_cluster *cluster)
 {
     uint64_t unused[4];
     uint64_t made = 0;
@@ -70,22 +70,26 @@ static void nats_look_again(axo_cluster *cluster)
         natsStatistics_GetCounts(cluster->statistics, &unused[0], &unused[1], &unused[2],
                                  &unused[3], &made) != NATS_OK ||
         made == cluster->connections)
-        return;
+        return false;
     cluster->connections = made;
     for (uint32_t i = 1; i <= atomic_load(&cluster->used); i++)
         atomic_store(&cluster->peers[i].quiet, true);
     atomic_store(&cluster->beat_now, true);
+    return true;
 }
 
-static bool nats_is_connected(axo_cluster *cluster)
+static bool nats_is_connected(const axo_cluster *cluster)
 {
-    if (natsConnection_Status(cluster->connection) != NATS_CONN_STATUS_CONNECTED)
-        return false;
-    nats_look_again(cluster);
+    return natsConnection_Status(cluster->connection) == NATS_CONN_STATUS_CONNECTED;
+}
+
+/* What may have become another while it is connected. */
+static void nats_look(axo_cluster *cluster)
+{
+    (void)nats_is_new(cluster);
     int64_t most = natsConnection_GetMaxPayload(cluster->connection);
     if (most > 2 * CLUSTER_AROUND_MAX && most <= INT32_MAX)
         atomic_store(&cluster->packet_max, (size_t)most);
-    return true;
 }
 
 static void nats_batches(cluster_peer *peer, cluster_batch *batch)
@@ -109,12 +113,20 @@ static void carrier_beat(axo_cluster *cluster, uint64_t number)
     cluster_publish(cluster, cluster->everybody, CLUSTER_BEAT, 0, &part);
 }
 
+/* Before the first that is published it is looked whether the connection is new, unless this turn
+ * `has_looked`. */
 static void carrier_peers(axo_cluster *cluster, int64_t now, bool connected, bool beat,
-                          int64_t *due)
+                          bool has_looked, int64_t *due)
 {
     for (uint32_t i = 1; i <= atomic_load(&cluster->used); i++) {
         cluster_peer *peer = &cluster->peers[i];
-        nats_batches(peer, cluster_peer_turn(peer, now, connected, beat, due));
+        cluster_batch *batch = cluster_peer_turn(peer, now, connected, beat, due);
+        if (batch != NULL && !has_looked) {
+            has_looked = true;
+            if (nats_is_new(cluster))
+                batch = cluster_peer_put_back(peer, batch);
+        }
+        nats_batches(peer, batch);
     }
 }
 
@@ -131,13 +143,15 @@ static int64_t carrier_turn(axo_cluster *cluster)
     bool beat = due_now && cluster->beats % NATS_BEATS_A_LINK == 0;
     if (due_now)
         cluster->beat_at = now + cluster->options.beat_ms * CLUSTER_MS;
+    if (due_now && connected)
+        nats_look(cluster);
     if (connected && ((atomic_exchange(&cluster->beat_now, false) && !stored) || due_now) &&
         !atomic_load(&cluster->over))
         carrier_beat(cluster, number);
     if (due_now && !stored)
         cluster_roster_step(cluster, now);
     due = cluster->beat_at < due ? cluster->beat_at : due;
-    carrier_peers(cluster, now, connected, beat, &due);
+    carrier_peers(cluster, now, connected, beat, due_now, &due);
     cluster_roster_lose(cluster);
     cluster_find_step(cluster, now, &due);
     return due;
@@ -161,10 +175,10 @@ static void carrier_last(axo_cluster *cluster)
 {
     int64_t due = INT64_MAX;
     bool connected = nats_is_connected(cluster);
-    carrier_peers(cluster, cluster_now(), connected, false, &due);
+    carrier_peers(cluster, cluster_now(), connected, false, false, &due);
     cluster_roster_leave(cluster);
     if (cluster->who == NULL || !cluster_who_is_over(cluster))
-        carrier_peers(cluster, cluster_now(), connected, false, &due);
+        carrier_peers(cluster, cluster_now(), connected, false, false, &due);
     cluster_find_end(cluster);
     if (!connected)
         return;
@@ -335,7 +349,7 @@ natsStatus cluster_nats_open(axo_cluster *cluster, axo_cluster_problem *problem)
         cluster_nats_problem(cluster, status, problem);
         return status;
     }
-    (void)nats_is_connected(cluster);
+    nats_look(cluster);
     return cluster->who != NULL ? cluster_bucket_try(cluster, problem) : NATS_OK;
 }
 

@@ -28,6 +28,7 @@ static cluster_batch *peer_new_batch(cluster_peer *peer, size_t need)
     batch->next = NULL;
     batch->room = room;
     batch->count = 0;
+    batch->to = peer->node.incarnation;
     batch->size = cluster_wire_begin(batch->bytes, &cluster->key, CLUSTER_LINK,
                                      &cluster->remote.here, peer->node.incarnation);
     return batch;
@@ -61,6 +62,7 @@ static void peer_put(void *user, const cluster_frame *frame)
     peer->last->size += cluster_wire_put_frame(peer->last->bytes + peer->last->size, frame);
     peer->last->count++;
     peer->held += need;
+    peer->bytes_out += need;
 }
 
 static void peer_drop_batches(cluster_peer *peer)
@@ -192,6 +194,7 @@ static bool peer_take(void *user, const cluster_frame *frame)
 {
     cluster_peer *peer = user;
     cluster_body body;
+    peer->users_in += frame->kind == CLUSTER_USER;
     if (!cluster_wire_read_body(frame->body, frame->size, &body))
         return true;
     axo_status status = peer_hand(peer, &body);
@@ -263,6 +266,12 @@ void cluster_peer_open(cluster_peer *peer, const axo_node *node)
     peer->base = axo_remote_enter(cluster->system, node, 1).bits & ~(CLUSTER_BITS_END - 1);
     peer->watches = 0;
     peer->lost = false;
+    peer->why = AXO_CLUSTER_UNSAID;
+    peer->since = cluster_now();
+    atomic_store(&peer->heard_at, peer->since);
+    peer->users_in = 0;
+    peer->bytes_out = 0;
+    peer->bytes_in = 0;
     peer->silent_ns = 0;
     atomic_store(&peer->quiet, false);
     cluster_subject(cluster, node, peer->subject);
@@ -284,6 +293,7 @@ void cluster_peer_receive(cluster_peer *peer, const cluster_packet *packet)
     bool has = cluster_wire_next(packet, &at, &frame);
     while (has) {
         (void)pthread_mutex_lock(&peer->mutex);
+        peer->bytes_in += CLUSTER_FRAME_SIZE + frame.size;
         cluster_link_receive(&peer->link, now, &frame);
         has = cluster_wire_next(packet, &at, &frame);
         if (!has)
@@ -321,6 +331,24 @@ cluster_batch *cluster_peer_turn(cluster_peer *peer, int64_t now, bool connected
         first = peer->first;
         peer->first = NULL;
         peer->last = NULL;
+    }
+    (void)pthread_mutex_unlock(&peer->mutex);
+    return first;
+}
+
+cluster_batch *cluster_peer_put_back(cluster_peer *peer, cluster_batch *first)
+{
+    (void)pthread_mutex_lock(&peer->mutex);
+    if (peer->state == CLUSTER_PEER_UP && atomic_load(&peer->quiet) &&
+        first->to == peer->node.incarnation) {
+        cluster_batch *last = first;
+        while (last->next != NULL)
+            last = last->next;
+        last->next = peer->first;
+        if (peer->last == NULL)
+            peer->last = last;
+        peer->first = first;
+        first = NULL;
     }
     (void)pthread_mutex_unlock(&peer->mutex);
     return first;

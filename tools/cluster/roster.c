@@ -37,6 +37,17 @@ void cluster_roster_say(axo_cluster *cluster, const axo_node *node, axo_cluster_
     (void)axo_system_publish(cluster->system, kind, &event, sizeof event);
 }
 
+/* It is found with each packet of the node, or each time that its entry comes. */
+void cluster_roster_no_room(axo_cluster *cluster, const axo_node *node)
+{
+    int64_t now = cluster_now();
+    if (cluster->no_room_at != 0 &&
+        now - cluster->no_room_at < cluster->options.down_ms * CLUSTER_MS)
+        return;
+    cluster->no_room_at = now;
+    cluster_roster_say(cluster, node, AXO_CLUSTER_UNSAID, AXO_KIND_NODE_NO_ROOM);
+}
+
 /* The lock is held, and no peer's. */
 static void roster_lose(cluster_peer *peer, axo_cluster_why why)
 {
@@ -46,6 +57,8 @@ static void roster_lose(cluster_peer *peer, axo_cluster_why why)
     (void)pthread_mutex_lock(&peer->mutex);
     peer->state = CLUSTER_PEER_LOST;
     peer->lost = false;
+    peer->why = why;
+    peer->since = cluster_now();
     (void)pthread_mutex_unlock(&peer->mutex);
     (void)axo_remote_lose(peer->home->system, peer->number);
     roster_tell(peer, why, AXO_KIND_NODE_DOWN);
@@ -60,7 +73,10 @@ cluster_peer *cluster_roster_add(axo_cluster *cluster, const axo_node *node)
         peer->missed = false; /* of a node that was lost */
         (void)pthread_mutex_unlock(&peer->mutex);
     }
-    if (axo_remote_add(cluster->system, node, &number) != AXO_OK)
+    axo_status status = axo_remote_add(cluster->system, node, &number);
+    if (status == AXO_ELIMIT)
+        cluster_roster_no_room(cluster, node);
+    if (status != AXO_OK)
         return NULL;
     cluster_peer *peer = &cluster->peers[number];
     cluster_peer_open(peer, node);
@@ -89,7 +105,7 @@ static bool roster_is_old(axo_cluster *cluster, const axo_node *node)
             continue;
         if (peer->node.incarnation > node->incarnation)
             return true;
-        roster_lose(peer, AXO_CLUSTER_UNSAID);
+        roster_lose(peer, AXO_CLUSTER_REPLACED);
     }
     return false;
 }
@@ -118,6 +134,7 @@ cluster_peer *cluster_roster_heard(axo_cluster *cluster, const axo_node *node, b
     if (peer != NULL) {
         *lost = peer->state == CLUSTER_PEER_LOST;
         atomic_store(&peer->heard, true);
+        atomic_store(&peer->heard_at, cluster_now());
         if (atomic_exchange(&peer->quiet, false))
             cluster_wake(cluster);
     }
@@ -132,10 +149,17 @@ void cluster_roster_down(axo_cluster *cluster, const axo_node *node, axo_cluster
         roster_lose(peer, why);
 }
 
+/* Its links have said before that it holds this node lost. */
 void cluster_roster_leaves(axo_cluster *cluster, const axo_node *node)
 {
     (void)pthread_mutex_lock(&cluster->roster);
-    cluster_roster_down(cluster, node, AXO_CLUSTER_UNSAID);
+    cluster_roster_down(cluster, node, AXO_CLUSTER_LEFT);
+    cluster_peer *peer = roster_find(cluster, node);
+    if (peer != NULL) {
+        (void)pthread_mutex_lock(&peer->mutex);
+        peer->why = peer->why == AXO_CLUSTER_LOST ? AXO_CLUSTER_LEFT : peer->why;
+        (void)pthread_mutex_unlock(&peer->mutex);
+    }
     (void)pthread_mutex_unlock(&cluster->roster);
 }
 
@@ -151,7 +175,7 @@ void cluster_roster_lose(axo_cluster *cluster)
         if (lost && !over && cluster->who != NULL)
             cluster_who_lost(cluster, &peer->node);
         if (lost || over)
-            roster_lose(peer, AXO_CLUSTER_UNSAID);
+            roster_lose(peer, over ? AXO_CLUSTER_UNSAID : AXO_CLUSTER_LOST);
     }
     (void)pthread_mutex_unlock(&cluster->roster);
 }
@@ -173,7 +197,7 @@ void cluster_roster_step(axo_cluster *cluster, int64_t now)
         bool heard = atomic_exchange(&peer->heard, false);
         peer->silent_ns = heard ? 0 : peer->silent_ns + passed;
         if (peer->silent_ns > cluster->options.down_ms * CLUSTER_MS)
-            roster_lose(peer, AXO_CLUSTER_UNSAID);
+            roster_lose(peer, AXO_CLUSTER_SILENT);
     }
     (void)pthread_mutex_unlock(&cluster->roster);
 }

@@ -39,13 +39,16 @@ static void who_put(void *user, const cluster_entry *entry)
     axo_cluster *cluster = user;
     cluster->who->put = *entry;
     cluster->who->put_waits = true;
+    cluster_bucket_wake(cluster);
 }
 
 static void who_remove(void *user, const cluster_entry *entry)
 {
-    cluster_who *who = ((axo_cluster *)user)->who;
+    axo_cluster *cluster = user;
+    cluster_who *who = cluster->who;
     if (who->removals < sizeof who->removal / sizeof who->removal[0])
         who->removal[who->removals++] = *entry;
+    cluster_bucket_wake(cluster);
 }
 
 static void who_beat(void *user, uint64_t number)
@@ -86,11 +89,9 @@ static void who_refused(void *user, const axo_node *holder)
     cluster_roster_say(user, holder, AXO_CLUSTER_UNSAID, AXO_KIND_NODE_REFUSED);
 }
 
-/* It is asked again each time its entry comes. */
 static void who_no_room(void *user, const axo_node *node)
 {
-    (void)user;
-    (void)node;
+    cluster_roster_no_room(user, node);
 }
 
 /* Whoever leaves loses the others when what the system has said is on its way. */
@@ -101,6 +102,7 @@ static void who_over(void *user, cluster_why why)
     if (why != CLUSTER_LEFT)
         atomic_store(&cluster->over, true);
     cluster_roster_say(cluster, &cluster->remote.here, who_why(why), AXO_KIND_NODE_OVER);
+    cluster_bucket_wake(cluster);
     cluster_wake(cluster);
 }
 
@@ -113,8 +115,22 @@ static const cluster_member_ops who_ops = {
 
 axo_status cluster_who_open(axo_cluster *cluster)
 {
+    pthread_condattr_t how;
     cluster->who = calloc(1, sizeof *cluster->who);
-    return cluster->who != NULL ? AXO_OK : AXO_ENOMEM;
+    if (cluster->who == NULL)
+        return AXO_ENOMEM;
+    (void)pthread_condattr_init(&how);
+    (void)pthread_condattr_setclock(&how, CLOCK_MONOTONIC);
+    (void)pthread_cond_init(&cluster->who->changed, &how);
+    (void)pthread_condattr_destroy(&how);
+    return AXO_OK;
+}
+
+void cluster_who_close(axo_cluster *cluster)
+{
+    if (cluster->who != NULL)
+        (void)pthread_cond_destroy(&cluster->who->changed);
+    free(cluster->who);
 }
 
 /* phi reaches its threshold at 5.6 deviations beyond an interval and the pause: at down_ms, while
@@ -194,6 +210,14 @@ void cluster_who_heard(axo_cluster *cluster, const cluster_packet *packet)
 void cluster_who_lost(axo_cluster *cluster, const axo_node *node)
 {
     cluster_member_lost(&cluster->who->member, cluster->who->clock, node);
+}
+
+double cluster_who_phi(axo_cluster *cluster, const axo_node *node)
+{
+    (void)pthread_mutex_lock(&cluster->roster);
+    double phi = cluster_member_phi(&cluster->who->member, cluster_who_clock(cluster), node);
+    (void)pthread_mutex_unlock(&cluster->roster);
+    return phi;
 }
 
 /* ---- leaving ---- */

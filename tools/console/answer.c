@@ -1,4 +1,4 @@
-/* answer.c - what a console answers: the tree, an actor, counters, health, figures. */
+/* answer.c - what a console answers: the tree, an actor, counters, health, figures, sections. */
 #include "answer.h"
 
 #include <inttypes.h>
@@ -292,15 +292,66 @@ static axo_status answer_write(void *user, const char *piece, size_t size)
     return text->failed;
 }
 
-static unsigned answer_metrics(const console_question *question, console_text *text,
-                               const char **type)
+/* What has no room or no memory is answered as all that has not. */
+static unsigned answer_section_failed(console_text *text, const char **type,
+                                      const axo_console_section *section, axo_status status)
+{
+    if (text->failed != AXO_OK)
+        return 200;
+    if (status == AXO_ENOMEM || status == AXO_ETOOBIG) {
+        text->failed = status;
+        return 200;
+    }
+    *type = ANSWER_TEXT;
+    text->size = 0;
+    console_printf(text, "%s: %s\n", section->name, axo_status_text(status));
+    return 500;
+}
+
+static unsigned answer_metrics(const axo_console *settings, const console_question *question,
+                               console_text *text, const char **type)
 {
     *type = question->openmetrics ? "application/openmetrics-text; version=1.0.0; charset=utf-8"
                                   : "text/plain; version=0.0.4; charset=utf-8";
-    (void)axo_metrics_write(
-        text->system, question->openmetrics ? AXO_METRICS_OPENMETRICS : AXO_METRICS_PROMETHEUS,
-        answer_write, text);
+    uint32_t format = question->openmetrics ? AXO_METRICS_OPENMETRICS : AXO_METRICS_PROMETHEUS;
+    for (uint32_t i = 0; i < settings->sections_count; i++) {
+        const axo_console_section *section = settings->sections[i];
+        axo_status status = AXO_OK;
+        if (section->metrics != NULL)
+            status = section->metrics(section->user, format, answer_write, text);
+        if (status != AXO_OK)
+            return answer_section_failed(text, type, section, status);
+    }
+    (void)axo_metrics_write(text->system, format, answer_write, text);
     return 200;
+}
+
+static unsigned answer_sections(const axo_console *settings, console_text *text)
+{
+    console_put(text, "[", 1);
+    for (uint32_t i = 0; i < settings->sections_count; i++) {
+        console_put(text, ",", i > 0);
+        console_quote(text, settings->sections[i]->name);
+    }
+    console_put(text, "]\n", 2);
+    return 200;
+}
+
+static unsigned answer_section(const axo_console_section *section, console_text *text,
+                               const char **type)
+{
+    axo_status status = section->json(section->user, answer_write, text);
+    return status == AXO_OK ? 200 : answer_section_failed(text, type, section, status);
+}
+
+/* NULL: none has the page. */
+static const axo_console_section *answer_section_at(const axo_console *settings, const char *url)
+{
+    for (uint32_t i = 0; i < settings->sections_count; i++) {
+        if (url[0] == '/' && strcmp(settings->sections[i]->name, url + 1) == 0)
+            return settings->sections[i];
+    }
+    return NULL;
 }
 
 unsigned console_answer(const axo_console *settings, const console_question *question,
@@ -317,10 +368,16 @@ unsigned console_answer(const axo_console *settings, const console_question *que
     if (strcmp(url, "/health") == 0)
         return answer_health(settings, question, text, type);
     if (strcmp(url, "/metrics") == 0)
-        return answer_metrics(question, text, type);
+        return answer_metrics(settings, question, text, type);
+    if (strcmp(url, "/sections") == 0)
+        return answer_sections(settings, text);
+    const axo_console_section *section = answer_section_at(settings, url);
+    if (section != NULL)
+        return answer_section(section, text, type);
     if (strcmp(url, "/") != 0)
         return answer_error(text, type, 404,
-                            "here are / /tree /actor /stats /health /metrics, and nothing else");
+                            "here are / /tree /actor /stats /health /metrics /sections, what that "
+                            "names, and nothing else");
     *type = "text/html; charset=utf-8";
     return CONSOLE_PAGE;
 }

@@ -441,6 +441,42 @@ static const axo_class console_class =
               .receive = console_receive, .post_stop = console_post_stop,
               .tag_name = console_tag_name);
 
+/* Whether it is a page's that is free. */
+static bool console_is_page(const axo_console *settings, uint32_t number)
+{
+    static const char *const own[] = {"tree", "actor", "stats", "health", "metrics", "sections"};
+    const char *name = settings->sections[number]->name;
+    size_t size = strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789-");
+    if (size == 0 || size > AXO_CONSOLE_SECTION_NAME || name[size] != 0)
+        return false;
+    for (size_t i = 0; i < sizeof own / sizeof own[0]; i++) {
+        if (strcmp(name, own[i]) == 0)
+            return false;
+    }
+    for (uint32_t i = 0; i < number; i++) {
+        if (strcmp(name, settings->sections[i]->name) == 0)
+            return false;
+    }
+    return true;
+}
+
+static axo_status console_check_sections(const axo_console *settings)
+{
+    if (settings->sections_count > AXO_CONSOLE_SECTIONS_MAX ||
+        (settings->sections == NULL && settings->sections_count > 0))
+        return AXO_EINVAL;
+    for (uint32_t i = 0; i < settings->sections_count; i++) {
+        const axo_console_section *section = settings->sections[i];
+        if (section == NULL || section->size == 0)
+            return AXO_EINVAL;
+        if (section->size != sizeof *section)
+            return AXO_EVERSION;
+        if (section->name == NULL || section->json == NULL || !console_is_page(settings, i))
+            return AXO_EINVAL;
+    }
+    return AXO_OK;
+}
+
 static axo_status console_check(const axo_console *settings)
 {
     if (settings->size != sizeof *settings)
@@ -449,7 +485,7 @@ static axo_status console_check(const axo_console *settings)
         settings->connections_max > 1024 || settings->actors_max > 65536 ||
         settings->within_ns < 0 || settings->connection_ns < 0)
         return AXO_EINVAL;
-    return AXO_OK;
+    return console_check_sections(settings);
 }
 
 axo_status axo_console_props(const axo_console *settings, const char *name, axo_props *props)

@@ -22,7 +22,8 @@
 static const char *const usage =
     "usage: axo-top [options] BOARD | CONSOLE\n"
     "  BOARD             the file of axo_options.board; the process may run, hang or be dead\n"
-    "  CONSOLE           http://127.0.0.1:9465 or unix:/path: mailboxes too; the process answers\n"
+    "  CONSOLE           http://127.0.0.1:9465 or unix:/path: mailboxes and nodes too; the\n"
+    "                    process answers\n"
     "  --once            print one look as text, and end; rates since the start\n"
     "  --interval S      seconds between two looks (1); with --once: rates over so long\n"
     "  --sort WORD       tree, rate, handled, failures, restarts (tree); of a console: tree,\n"
@@ -168,7 +169,8 @@ static void screen_draw(const top *t, const view *v, int *first)
     erase();
     for (int y = 0; y < rows && *first + y < (int)v->count; y++) {
         const char *text = v->lines[*first + y];
-        bool bad = strstr(text, " HUNG ") != NULL || strstr(text, " DEAD (") != NULL;
+        bool bad = strstr(text, " HUNG ") != NULL || strstr(text, " DEAD (") != NULL ||
+                   strstr(text, " LOST ") != NULL;
         if (bad)
             attron(A_REVERSE);
         mvaddnstr(y, 0, text, COLS);

@@ -202,6 +202,44 @@ static void remote_health(view *v, const json_t *health, bool good, int64_t with
     view_line(v, "%s", "");
 }
 
+/* ---- nodes ---- */
+
+static void remote_node(view *v, const json_t *node)
+{
+    char state[32] = "up";
+    bool up = json_is_true(json_object_get(node, "up"));
+    if (!up)
+        (void)snprintf(state, sizeof state, "LOST %.16s", word_of(node, "why").text);
+    view_line(v,
+              "%-24s %-16s %10.1f s %8.1f s %12" JSON_INTEGER_FORMAT " %12" JSON_INTEGER_FORMAT
+              " %10" JSON_INTEGER_FORMAT " %8" JSON_INTEGER_FORMAT " %8.1f s",
+              word_of(node, "node").text, state, ms_of(node, "for_ms") / 1e3,
+              ms_of(node, "heard_ms") / 1e3, count_of(node, "sent"), count_of(node, "received"),
+              count_of(node, "held"), count_of(node, "kept"), ms_of(node, "lag_ms") / 1e3);
+}
+
+/* What the section of a cluster says (<axo/cluster.h>); NULL: the console has none. */
+static void remote_nodes(view *v, const json_t *nodes, const view_how *how)
+{
+    const json_t *rows = json_object_get(nodes, "rows");
+    size_t count = json_array_size(rows);
+    size_t up = 0;
+    if (nodes == NULL)
+        return;
+    for (size_t i = 0; i < count; i++)
+        up += json_is_true(json_object_get(json_array_get(rows, i), "up"));
+    view_line(v, "node %s: %zu others up, %zu lost", word_of(nodes, "here").text, up, count - up);
+    view_line(v, "%-24s %-16s %12s %10s %12s %12s %10s %8s %10s", "NODE", "STATE", "FOR", "HEARD",
+              "SENT", "RECEIVED", "HELD", "KEPT", "LAG");
+    for (size_t i = 0; i < count && i < how->actors; i++)
+        remote_node(v, json_array_get(rows, i));
+    if (count > how->actors)
+        view_line(v, "... and %zu more", count - how->actors);
+    view_line(v, "%s", "");
+}
+
+/* ---- actors ---- */
+
 static int by_path(const void *a, const void *b)
 {
     return strcmp(word_of(*(json_t *const *)a, "path").text,
@@ -291,18 +329,21 @@ const char *remote_view(top_remote *remote, view *v, const view_how *how)
         tree = remote_ask(remote, "/tree", 0, &code);
     (void)snprintf(what, sizeof what, "/health?within_ms=%" PRId64, within);
     json_t *health = tree != NULL ? remote_ask(remote, what, 503, &code) : NULL;
-    bool done = health != NULL;
+    bool good = code == 200;
+    json_t *nodes = health != NULL ? remote_ask(remote, "/nodes", 404, &code) : NULL;
+    bool done = health != NULL && (nodes != NULL || code == 404);
     if (done) {
-        bool good = code == 200;
         remote_head(remote, v, stats, json_array_size(json_object_get(tree, "actors")),
                     json_is_true(json_object_get(tree, "more")));
         remote_health(v, health, good, within);
+        remote_nodes(v, nodes, how);
         done = remote_actors(v, tree, how, good) && v->lines != NULL;
         if (!done)
             (void)snprintf(remote->wrong, sizeof remote->wrong, "no memory");
     }
     json_decref(tree);
     json_decref(health);
+    json_decref(nodes);
     if (!done) {
         json_decref(stats);
         return remote->wrong[0] != 0 ? remote->wrong : "it has no memory for an answer";

@@ -1,6 +1,24 @@
 /* net.c - frames on their way between nodes. */
 #include "remote.h"
 
+static void net_mix(world *w, uint64_t value)
+{
+    w->hash = (w->hash ^ value) * UINT64_C(0x100000001b3);
+    w->hash ^= w->hash >> 29;
+}
+
+static void net_hash(world *w, const flying *it)
+{
+    net_mix(w, (uint64_t)it->due);
+    net_mix(w, (uint64_t)it->from << 32 | it->to);
+    net_mix(w, (uint64_t)it->frame.kind << 32 | it->frame.size);
+    net_mix(w, it->frame.number);
+    net_mix(w, it->frame.behind);
+    net_mix(w, it->frame.ack);
+    for (uint32_t i = 0; i < it->frame.size; i++)
+        net_mix(w, it->body[i]);
+}
+
 static void net_fly(world *w, uint32_t from, uint32_t to, const cluster_frame *frame)
 {
     if (w->air_count == FLYING) /* full: the oldest sort of loss */
@@ -17,6 +35,7 @@ static void net_fly(world *w, uint32_t from, uint32_t to, const cluster_frame *f
         abort();
     if (frame->size > 0)
         memcpy(it->body, frame->body, frame->size);
+    net_hash(w, it);
 }
 
 void net_put(world *w, uint32_t from, uint32_t to, const cluster_frame *frame)

@@ -116,6 +116,7 @@ struct world {
     uint32_t air_count;
     uint64_t air_order;
     bool violated;
+    uint64_t hash;        /* of all frames that were sent */
     uint64_t met[PROBES];
 };
 

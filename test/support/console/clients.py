@@ -141,6 +141,32 @@ def test_metrics(it):
         assert "# TYPE axo_actors gauge" in told
 
 
+def test_sections(it):
+    assert it.json("/sections") == ["things", "more-2"]
+    rows = it.json("/things")["rows"]
+    assert rows == [{"thing": "<pen>", "price": 120, "there": True},
+                    {"thing": "ink", "price": 7, "there": False}], rows
+    assert it.json("/more-2")["rows"] == rows
+    for url in ("/thing", "/things/", "/thingss", "/more"):
+        assert it.get(url)[0] == 404, url
+    said = it.get("/metrics", Accept="text/plain")[2]
+    assert said.startswith("# TYPE axo_things gauge\n# HELP axo_things Things.\naxo_things 2\n"), said
+    said = it.get("/metrics", Accept="application/openmetrics-text")[2]
+    assert "Things, openly." in said and said.count("# EOF") == 1 and said.endswith("# EOF\n")
+    it.do("things -1")
+    for url in ("/things", "/metrics"):
+        status, headers, said = it.get(url)
+        assert status == 500 and said.startswith("things: ") and said.endswith("\n"), (status, said)
+        assert headers["Content-Type"].startswith("text/plain")
+    it.do("things 300000")
+    assert it.get("/things")[0] == 413
+    it.do("refuse")
+    assert it.get("/things")[0] == 503
+    it.do("give")
+    it.do("things 2")
+    assert it.json("/things")["rows"] == rows
+
+
 def test_prometheus(it, stage):
     """Prometheus itself scrapes it, as OpenMetrics, and then knows what it was told."""
     if not shutil.which("prometheus"):
@@ -409,7 +435,7 @@ def test_tcp(stage):
             raise
         assert it.do("misuse") == [""]
         assert it.do("notify") == ["AXO_ENOENT"]
-        for test in (test_pages, test_metrics, test_refusals, test_busy, test_bounds, test_memory,
+        for test in (test_pages, test_metrics, test_sections, test_refusals, test_busy, test_bounds, test_memory,
                      test_hang):
             test(it)
             print(f"{address} {test.__name__}")

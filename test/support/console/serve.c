@@ -20,6 +20,7 @@
  *   short, enough      there are no descriptors for connections; there are
  *   gone               says whether the console is
  *   accepts            says how often the console has tried to take a connection
+ *   things N           the section "things" has N rows; -1: it cannot be read
  *   end, or the end of the input */
 #include <errno.h>
 #include <pthread.h>
@@ -68,6 +69,41 @@ static void serve_free(void *user, void *block, size_t size, size_t align)
 {
     free(block);
 }
+
+/* ---- a section ---- */
+
+static atomic_int things = 2;
+
+static axo_status things_json(void *user, axo_metrics_write_fn write, void *to)
+{
+    static const char *const rows[] = {"{\"thing\":\"<pen>\",\"price\":120,\"there\":true}",
+                                       "{\"thing\":\"ink\",\"price\":7,\"there\":false}"};
+    int count = atomic_load((atomic_int *)user);
+    axo_status status = count >= 0 ? write(to, "{\"rows\":[", 9) : AXO_EGONE;
+    for (int i = 0; i < count && status == AXO_OK; i++) {
+        status = i > 0 ? write(to, ",", 1) : AXO_OK;
+        if (status == AXO_OK)
+            status = write(to, rows[i % 2], strlen(rows[i % 2]));
+    }
+    return status == AXO_OK ? write(to, "]}\n", 3) : status;
+}
+
+static axo_status things_metrics(void *user, uint32_t format, axo_metrics_write_fn write, void *to)
+{
+    char text[128];
+    int count = atomic_load((atomic_int *)user);
+    int size = snprintf(text, sizeof text,
+                        "# TYPE axo_things gauge\n# HELP axo_things Things%s.\naxo_things %d\n",
+                        format == AXO_METRICS_OPENMETRICS ? ", openly" : "", count);
+    return count >= 0 ? write(to, text, (size_t)size) : AXO_EGONE;
+}
+
+static const axo_console_section things_section = AXO_CONSOLE_SECTION(
+    .name = "things", .json = things_json, .metrics = things_metrics, .user = &things);
+
+/* Another, which has only a page. */
+static const axo_console_section more_section =
+    AXO_CONSOLE_SECTION(.name = "more-2", .json = things_json, .user = &things);
 
 static axo_status hang_receive(axo_ctx *ctx, void *state, const axo_message *message)
 {
@@ -242,6 +278,43 @@ static void starve(axo_system *system, int number)
     puts(axo_status_name(status));
 }
 
+/* Sections that are refused; "": all of them. */
+static const char *misuse_sections(void)
+{
+    static const char *const names[] = {"", "tree", "sections", "Nodes", "a/b", "a b", "\xc3\xa4",
+                                        "a-name-of-33-characters-is-too-lo", "things"};
+    const axo_console_section *pair[] = {&things_section, NULL};
+    axo_console console = AXO_CONSOLE(.sections = pair, .sections_count = 2);
+    axo_props props;
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        axo_console_section section = things_section;
+        section.name = names[i];
+        pair[1] = &section;
+        if (axo_console_props(&console, "x", &props) != AXO_EINVAL)
+            return names[i][0] != 0 ? names[i] : "no name";
+    }
+    axo_console_section section = more_section;
+    pair[1] = &section;
+    section.size++;
+    if (axo_console_props(&console, "x", &props) != AXO_EVERSION)
+        return "section size";
+    section.size = 0;
+    if (axo_console_props(&console, "x", &props) != AXO_EINVAL)
+        return "section without size";
+    section = more_section;
+    section.json = NULL;
+    if (axo_console_props(&console, "x", &props) != AXO_EINVAL)
+        return "section json";
+    pair[1] = NULL;
+    if (axo_console_props(&console, "x", &props) != AXO_EINVAL)
+        return "section NULL";
+    console.sections_count = AXO_CONSOLE_SECTIONS_MAX + 1;
+    if (axo_console_props(&console, "x", &props) != AXO_EINVAL)
+        return "sections_count";
+    console = (axo_console)AXO_CONSOLE(.sections_count = 1);
+    return axo_console_props(&console, "x", &props) == AXO_EINVAL ? "" : "sections";
+}
+
 /* What is refused without a system's help; "": all of it. */
 static const char *misuse(axo_system *system)
 {
@@ -275,6 +348,8 @@ static const char *misuse(axo_system *system)
     console = (axo_console)AXO_CONSOLE(.address = far);
     if (axo_console_props(&console, "x", &props) != AXO_EINVAL)
         return "address";
+    if (misuse_sections()[0] != 0)
+        return misuse_sections();
     if (axo_notify_systemd(NULL, NULL) != AXO_EINVAL ||
         axo_notify_systemd(system, &notify) != AXO_EINVAL)
         return "notify";
@@ -312,6 +387,8 @@ static void act(axo_system *system, axo_ref console, const char *address, const 
         atomic_store(&lacks, word[0] == 's');
     else if (strcmp(word, "accepts") == 0)
         printf("%d\n", atomic_load(&accepts));
+    else if (strcmp(word, "things") == 0)
+        atomic_store(&things, number);
     else if (strcmp(word, "fail") == 0)
         (void)axo_system_fail(system, console, AXO_FAILURE_ORDINARY, 9);
     else if (strcmp(word, "gone") == 0)
@@ -337,7 +414,9 @@ int main(int argc, char **argv)
     axo_options options =
         AXO_OPTIONS(.name = "serve", .workers = 2, .log = serve_log,
                     .allocator = {serve_alloc, serve_free, NULL}, .figures = AXO_FIGURES_COUNTS);
-    axo_console settings = AXO_CONSOLE(.connections_max = 4, .actors_max = 50);
+    static const axo_console_section *const sections[] = {&things_section, &more_section};
+    axo_console settings = AXO_CONSOLE(.connections_max = 4, .actors_max = 50,
+                                       .sections = sections, .sections_count = 2);
     char word[32];
     char line[64];
     axo_system *system;
