@@ -345,7 +345,7 @@ static axo_status dead_show(axo_store *store, const char *name, axo_store_dead_f
     for (;;) {
         axo_store_then then = AXO_STORE_KEEP;
         int error = durable_disk_dead(store, name, &number, look, user, &then);
-        if (error == MDB_NOTFOUND)
+        if (error == DURABLE_NOTFOUND)
             break;
         if (error != 0)
             return error == ENOMEM ? AXO_ENOMEM : AXO_ESYSTEM;

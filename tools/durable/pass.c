@@ -79,7 +79,7 @@ static bool pass_has(const durable_life *life)
            life->taken_note != 0;
 }
 
-static int pass_write_life(axo_store *store, MDB_txn *txn, durable_life *life)
+static int pass_write_life(axo_store *store, durable_txn *txn, durable_life *life)
 {
     durable_queue *queue = life->queue;
     int error = durable_disk_know(store, txn, queue);
@@ -116,7 +116,7 @@ static void pass_wrote_life(durable_life *life)
         &life->taken_events); /* of an instance that has ended: the next reads them */
 }
 
-static int pass_write_request(axo_store *store, MDB_txn *txn, durable_request *request)
+static int pass_write_request(axo_store *store, durable_txn *txn, durable_request *request)
 {
     if (request->block != NULL)
         return durable_disk_accept(store, txn, request->queue, request->block);
@@ -176,7 +176,7 @@ static void pass_hand_on(durable_pass *pass, durable_request *request)
 static int pass_write_all(durable_pass *pass)
 {
     axo_store *store = pass->store;
-    MDB_txn *txn;
+    durable_txn *txn;
     bool any = pass->requests != NULL;
     for (durable_life *it = pass->lives; it != NULL; it = it->next_pass)
         any = any || pass_has(it);
@@ -209,7 +209,7 @@ static int pass_write_all(durable_pass *pass)
 
 static int pass_write_one_life(axo_store *store, durable_life *life)
 {
-    MDB_txn *txn;
+    durable_txn *txn;
     int error = durable_disk_begin(store, &txn);
     if (error != 0)
         return error;
@@ -225,7 +225,7 @@ static int pass_write_one_life(axo_store *store, durable_life *life)
 
 static int pass_write_one_request(axo_store *store, durable_request *request)
 {
-    MDB_txn *txn;
+    durable_txn *txn;
     int error = durable_disk_begin(store, &txn);
     if (error != 0)
         return error;
@@ -350,18 +350,13 @@ static int pass_recover(durable_pass *pass, durable_life *life)
 static int pass_begin(durable_pass *pass, durable_life *life, bool *serves)
 {
     axo_store *store = pass->store;
-    MDB_txn *txn;
     (void)pthread_mutex_lock(&store->mutex);
     *serves = life->queue->lives == life && !life->ended;
     (void)pthread_mutex_unlock(&store->mutex);
     if (life->active || !*serves)
         return 0;
     if (!life->queue->known) {
-        int error = durable_disk_begin(store, &txn);
-        if (error != 0)
-            return error;
-        error = durable_disk_know(store, txn, life->queue);
-        durable_disk_abort(store, txn);
+        int error = durable_disk_meet(store, life->queue);
         if (error != 0)
             return error;
     }
