@@ -138,6 +138,7 @@ ALL_CFLAGS = -std=c11 -D_GNU_SOURCE $(WARN) $(if $(filter runtime/% $B/%,$<),$(W
     test/fuzz/fuzz_wire.c test/api/cluster_%,$<),-Itools/cluster) \
   $(if $(filter test/unit/record/% test/fuzz/fuzz_record.c,$<),-Itools/record) \
   $(if $(filter test/unit/durable/% test/api/durable_%,$<),-Itools/durable) \
+  $(if $(filter tools/durable-nats/% test/unit/durable-nats/% test/api/durable_nats_%,$<),-Itools) \
   $(if $(filter bench/restart/%,$<),-Ibench -DBENCH_NAME='"axo-restart-bench"' $(if $(PROCESS),-DBENCH_PROCESS)) \
   $(if $(filter $(unsanitized_$v),$<),,$(sanitize_$v)) $(CFLAGS) -MMD -MP
 ALL_CXXFLAGS = -std=c++17 -Wall -Wextra -Wpedantic $(WERROR) -Wshadow -Wconversion -Wold-style-cast \
@@ -227,7 +228,15 @@ DURABLE_SHARED := $B/libaxo-durable.so.$(VERSION)
 DURABLE_BUILT := $(if $(DURABLE),$B/libaxo-durable.a $(if $(sanitize_$v),,$(DURABLE_SHARED)))
 DURABLE_USERS := $B/test/example/durable $B/bench/r2_durable $(call programs,test/unit/durable/*_test.c test/api/durable_*_test.c)
 TESTS := $(filter-out $(if $(DURABLE),,$(DURABLE_USERS)),$(TESTS))
-BESIDE_BUILT := $(CONSOLE_BUILT) $(PROCESS_BUILT) $(RECORD_BUILT) $(DURABLE_BUILT) $(CLUSTER_BUILT)
+# libaxo-durable-nats: another, on that one.
+DURABLE_NATS := $(if $(DURABLE),$(if $(NO_DURABLE_NATS),,$(wildcard /usr/include/nats/nats.h)))
+DURABLE_NATS_LIBS := $(if $(DURABLE_NATS),-lnats)
+DURABLE_NATS_OBJECTS := $(patsubst %.c,$B/obj/%.o,$(wildcard tools/durable-nats/*.c))
+DURABLE_NATS_SHARED := $B/libaxo-durable-nats.so.$(VERSION)
+DURABLE_NATS_BUILT := $(if $(DURABLE_NATS),$B/libaxo-durable-nats.a $(if $(sanitize_$v),,$(DURABLE_NATS_SHARED)))
+DURABLE_NATS_USERS := $(call programs,test/unit/durable-nats/*_test.c test/api/durable_nats_*_test.c)
+TESTS := $(filter-out $(if $(DURABLE_NATS),,$(DURABLE_NATS_USERS)),$(TESTS))
+BESIDE_BUILT := $(CONSOLE_BUILT) $(PROCESS_BUILT) $(RECORD_BUILT) $(DURABLE_BUILT) $(DURABLE_NATS_BUILT) $(CLUSTER_BUILT)
 # axo-lockcount.o: an object that programs may link.
 LOCKCOUNT := $B/axo-lockcount.o
 CONSOLE_USERS := $B/test/example/console $B/test/support/console/serve
@@ -256,6 +265,7 @@ all: $B/libaxo.a $(if $(sanitize_$v),,$(SHARED)) $(BESIDE_BUILT) $(LOCKCOUNT) $(
 	$Q$(if $(CONSOLE),:,echo "  note: no libaxo-console: Debian's libmicrohttpd-dev and libsystemd-dev")
 	$Q$(if $(PROCESS),:,echo "  note: no libaxo-process: Debian's libseccomp-dev")
 	$Q$(if $(DURABLE),:,echo "  note: no libaxo-durable: Debian's liblmdb-dev")
+	$Q$(if $(DURABLE_NATS),:,echo "  note: no libaxo-durable-nats: Debian's libnats-dev, and liblmdb-dev")
 	$Q$(if $(CLUSTER),:,echo "  note: no libaxo-cluster: Debian's libnats-dev")
 	$Q$(if $(CURSES),:,echo "  note: axo-top has no screen, only --once: no curses.h; Debian's libncurses-dev")
 	$Q$(if $(REMOTE),:,echo "  note: axo-top asks no console: Debian's libcurl4-openssl-dev and libjansson-dev")
@@ -328,6 +338,7 @@ $B/libremote.a: $(patsubst %,$B/obj/test/schedules/remote/%.o,net node actors)
 $B/test/schedules/remote/remote_sim: $B/libremote.a
 $(PROMISE_USERS): $B/libpromise.a
 $(eval $(call beside,record,RECORD))
+$(eval $(call beside,durable-nats,DURABLE_NATS,$(DURABLE_SHARED)))
 $(eval $(call beside,durable,DURABLE))
 $B/test/support/console/serve: $B/%: $B/obj/%.o $B/libaxo.a
 	$(call say,LINK )
@@ -339,7 +350,7 @@ $(TESTS) $(SIMS) $(EXAMPLES) $(BENCHES) $B/test/unit/bench/percentile_text: $B/%
 	$(call say,LINK )
 	$Qmkdir -p $(@D) && $(if $(filter $(CPP_ALL),$@),$(CXX),$(CC)) $(ALL_LDFLAGS) -o $@ $< \
 	  $(filter %lockcount.o %.a,$(filter-out $B/libaxo.a,$^)) $B/libaxo.a \
-	  $(PACKAGES_LIBS) $(if $(filter %console.a,$^),$(CONSOLE_LIBS)) $(if $(filter %process.a,$^),$(PROCESS_LIBS)) $(if $(filter %durable.a,$^),$(DURABLE_LIBS)) $(if $(filter %cluster.a,$^),$(CLUSTER_LIBS)) -lm $(if $(filter %support.a,$^),-lcmocka) $(LIBS_$(@F))
+	  $(PACKAGES_LIBS) $(if $(filter %console.a,$^),$(CONSOLE_LIBS)) $(if $(filter %process.a,$^),$(PROCESS_LIBS)) $(if $(filter %durable.a,$^),$(DURABLE_LIBS)) $(if $(filter %durable-nats.a,$^),$(DURABLE_NATS_LIBS)) $(if $(filter %cluster.a,$^),$(CLUSTER_LIBS)) -lm $(if $(filter %support.a,$^),-lcmocka) $(LIBS_$(@F))
 $B/obj/%.o: %.cpp Makefile
 	$(call say,CXX  )
 	$Qmkdir -p $(@D) && $(CXX) $(ALL_CXXFLAGS) -c -o $@ $<

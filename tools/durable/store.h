@@ -378,6 +378,8 @@ typedef struct durable_pass {
 void durable_pass_take(durable_pass *pass, axo_store *store);
 /* Writes and reads: the requests have their answers and the lives their blocks then. Blocks. */
 void durable_pass_run(durable_pass *pass);
+/* Whether an error is of the base itself, so that no other transaction fares better. */
+bool durable_pass_is_away(int error);
 /* Puts a life into the pass, if it is not in it. */
 void durable_pass_join(durable_pass *pass, durable_life *life);
 

@@ -293,8 +293,9 @@ static bool writer_closes(axo_store *store)
 static axo_status writer_post_stop(axo_ctx *ctx, void *state)
 {
     axo_store *store = ((writer *)state)->store;
-    durable_pass pass;
-    for (int i = 0; i < WRITER_LAST && !writer_closes(store); i++) {
+    durable_pass pass = {.unfinished = 0};
+    for (int i = 0;
+         i < WRITER_LAST && !durable_pass_is_away(pass.unfinished) && !writer_closes(store); i++) {
         durable_pass_take(&pass, store);
         durable_pass_run(&pass);
         writer_answer_all(ctx, &pass);
