@@ -17,6 +17,7 @@ static inline axo_status w_open_stream(struct world *w, axo_store_problem *probl
     (cw_has_server() ? cmocka_run_group_tests(tests, w_server_begin, w_server_end) : 0)
 
 static cw_server w_server;
+static uint32_t w_wait_ms; /* axo_store_stream.wait_ms */
 
 static inline int w_server_begin(void **unused)
 {
@@ -46,6 +47,7 @@ static inline axo_store_stream w_stream(const struct world *w)
     const char *name = end != NULL ? end + 1 : w->path;
     return (axo_store_stream)AXO_STORE_STREAM(.url = getenv(W_SERVER_URL), .stream = name,
                                               .folder = w->path, .bytes = w->settings.map_bytes,
+                                              .wait_ms = w_wait_ms,
                                               .loaded_max = w->settings.loaded_max);
 }
 
