@@ -1,6 +1,6 @@
 # Makefile - builds, tests and installs axo.
 #
-#   make                 build/release: libaxo.a, libaxo.so, bench/axo-restart-bench, libaxo-console, -process, -record, -durable, -cluster, .a and .so
+#   make                 build/release: libaxo.a, libaxo.so, bench/axo-restart-bench, libaxo-console, -process, -record, -durable, -durable-nats, -cluster, .a and .so
 #   make test            every test, debug build; VARIANT=asan: in another build
 #   make conformance     the table: entry, test, result
 #   make run             the main job, test/example/main_job.sh
@@ -38,7 +38,7 @@
 #   make install         PREFIX=/usr/local LIBDIR= INCDIR= BINDIR= DATADIR= DOCDIR= MANDIR= DESTDIR=; the
 #                        library; install-tools: axo-restart-bench, axo-top; uninstall: both, no trace is left
 #   make deb             Debian packages in build/deb: libaxo0.1, libaxo-dev, libaxo-console0.1 and its -dev,
-#                        the same of -process, -durable and -cluster, axo-tools; CHECK=1 tests them
+#                        the same of -process, -durable, -durable-nats and -cluster, axo-tools; CHECK=1 tests them
 #   make deps FOR="lint models"  installs what these goals need; only run and test also do so
 #   make clean help
 #

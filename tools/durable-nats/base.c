@@ -335,5 +335,5 @@ axo_status axo_store_open_stream(axo_system *system, const axo_store_stream *set
     }
     const durable_ways ways = {
         .base = &jet_functions, .on = jet, .folder = read.folder, .loaded_max = read.loaded_max};
-    return axo__store_open_on(system, &ways, problem, out);
+    return axo_store_open_on(system, &ways, problem, out);
 }

@@ -1,5 +1,5 @@
 /* base.h - what a store stands on: tables with keys in order, changed by transactions. LMDB's is
- * lmdb.c; another library brings another, and opens the store by axo__store_open_on.
+ * lmdb.c; another library brings another, and opens the store by axo_store_open_on.
  *
  * One thread at a time has a transaction that writes, any may have one that reads, and none sees
  * what is not committed. What is pointed to by a transaction is good until its next change or its
@@ -69,7 +69,7 @@ typedef struct durable_ways {
 } durable_ways;
 
 /* Opens a store: as axo_store_open. An export of libaxo-durable's, for libraries beside it. */
-AXO_API axo_status axo__store_open_on(axo_system *system, const durable_ways *ways,
+AXO_API axo_status axo_store_open_on(axo_system *system, const durable_ways *ways,
                                       axo_store_problem *problem, axo_store **out);
 
 #endif

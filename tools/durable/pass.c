@@ -249,15 +249,16 @@ static int pass_write_one_request(axo_store *store, durable_request *request)
 /* Each life, until the base is away; 0, or that it is. */
 static int pass_write_lives(durable_pass *pass)
 {
+    axo_store *store = pass->store;
     int away = 0;
-    durable_disk_reserve(pass->store, true);
+    durable_disk_reserve(store, true);
     for (durable_life *it = pass->lives; it != NULL && away == 0; it = it->next_pass) {
-        int error = pass_has(it) ? pass_write_one_life(pass->store, it) : 0;
+        int error = pass_has(it) ? pass_write_one_life(store, it) : 0;
         if (error != 0)
             pass->unfinished = error;
         away = durable_pass_is_away(error) ? ENOTCONN : 0;
     }
-    durable_disk_reserve(pass->store, false);
+    durable_disk_reserve(store, false);
     return away;
 }
 

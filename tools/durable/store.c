@@ -223,7 +223,7 @@ static axo_status store_begin(axo_store *store, const char *folder, axo_store_pr
     return error == ENOMEM ? AXO_ENOMEM : AXO_ESYSTEM;
 }
 
-axo_status axo__store_open_on(axo_system *system, const durable_ways *ways,
+axo_status axo_store_open_on(axo_system *system, const durable_ways *ways,
                               axo_store_problem *problem, axo_store **out)
 {
     *out = NULL;
@@ -270,7 +270,7 @@ axo_status axo_store_open(axo_system *system, const axo_store_settings *settings
                                .sync = read.sync,
                                .sync_ms = read.sync_ms,
                                .loaded_max = read.loaded_max};
-    return axo__store_open_on(system, &ways, problem, out);
+    return axo_store_open_on(system, &ways, problem, out);
 }
 
 axo_status axo_store_count(axo_store *store, axo_store_figures *out)
