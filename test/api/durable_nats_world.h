@@ -51,10 +51,18 @@ static inline axo_store_stream w_stream(const struct world *w)
                                               .loaded_max = w->settings.loaded_max);
 }
 
+/* One that waits for less than a busy machine takes is tried again. */
 static inline axo_status w_open_stream(struct world *w, axo_store_problem *problem)
 {
     const axo_store_stream with = w_stream(w);
-    return axo_store_open_stream(w->system, &with, problem, &w->store);
+    axo_store_problem own;
+    axo_store_problem *said = problem != NULL ? problem : &own;
+    axo_status status = axo_store_open_stream(w->system, &with, said, &w->store);
+    for (int i = 0; i < 100 && w_wait_ms != 0 && status != AXO_OK && said->error != 0 &&
+                    said->error != EBUSY;
+         i++)
+        status = axo_store_open_stream(w->system, &with, said, &w->store);
+    return status;
 }
 
 #endif
