@@ -54,7 +54,7 @@ typedef struct axo_store_stream {
     const char *folder;  /* of this machine, made (0700) if there is none, for the file that says
                                 under which messages the process has died; NULL: none */
     uint64_t bytes;      /* at least AXO_STORE_MAP_MIN; 0: AXO_STORE_STREAM_BYTES. An eighth more
-                                is the reserve. Of a stream that has a bound, at most a quarter */
+                                is the reserve. Of a stream that has a bound, at most a sixth */
     uint32_t wait_ms;    /* 100..600000; 0: AXO_STORE_STREAM_WAIT_MS */
     uint32_t loaded_max; /* as axo_store_settings.loaded_max */
     uint32_t replicas;   /* of a stream that is made: 1..5; 0: 1 */

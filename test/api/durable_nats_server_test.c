@@ -459,10 +459,10 @@ static void other_configurations(void **unused)
     raw r = raw_begin(&w);
     raw_configure(&r, false, -1, 3600 * W_SECOND);
     refused(&w, AXO_EVERSION, "discards");
-    raw_configure(&r, true, 2 << 20, 0);
+    raw_configure(&r, true, 5 << 20, 0);
     refused(&w, AXO_ESYSTEM, "too small");
-    raw_configure(&r, true, 8 << 20, 0);
-    w_open(&w); /* a quarter */
+    raw_configure(&r, true, 12 << 20, 0);
+    w_open(&w); /* a sixth */
     int64_t accepted = 0;
     axo_durable_answer answer;
     while (send_big(&w, "a", accepted + 1, &answer) == AXO_OK)

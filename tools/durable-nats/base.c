@@ -245,13 +245,14 @@ static jet_base *open_make(axo_system *system, const axo_store_stream *settings)
     return made;
 }
 
-/* Of a stream with a bound the map and what the log has beyond it, with a checkpoint, have room. */
+/* A stream with a bound has room for a log of twice the map, a checkpoint, and one that was not
+ * finished. */
 static axo_status open_measure(jet_base *jet, axo_store_problem *problem)
 {
     const int64_t payload = natsConnection_GetMaxPayload(jet->log.stream.connection);
     const size_t least = sizeof(jet_head) + BASE_HEADERS + 4096;
-    if (jet->log.stream.max_bytes / 4 < jet->bytes_max)
-        jet->bytes_max = jet->log.stream.max_bytes / 4;
+    if (jet->log.stream.max_bytes / 6 < jet->bytes_max)
+        jet->bytes_max = jet->log.stream.max_bytes / 6;
     if (jet->bytes_max < AXO_STORE_MAP_MIN || payload < (int64_t)least) {
         jet_say(problem, ENOSPC, jet->log.stream.name,
                 "the stream, or what a message may have, "

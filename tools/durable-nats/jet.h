@@ -93,10 +93,10 @@ typedef struct jet_head {
     uint64_t magic;
     uint32_t version;
     uint32_t flags;
-    uint64_t run;    /* the writer's: of one opening */
-    uint64_t number; /* of the transaction in the run */
+    uint64_t run;       /* the writer's: of one opening */
+    uint64_t number;    /* of the transaction in the run */
     uint64_t builds_on; /* the last sequence that counts, as its writer knows */
-    uint32_t part; /* from 0 */
+    uint32_t part;      /* from 0 */
     uint32_t reserved;
 } jet_head;
 
@@ -124,9 +124,9 @@ void jet_stream_close(jet_stream *stream);
 /* 0: what is published now comes directly behind the tail; ENOTCONN, or `lost`. Waits. */
 int jet_stream_ready(jet_stream *stream);
 /* Publishes a message: a head, whose magic, version and run are filled in here, and what is behind
- * it at `bytes`. The tail is its sequence then. ETIMEDOUT: nobody knows; ENOSPC, EIO: refused; or
- * `lost`. Waits until the time of jet_now. */
-int jet_stream_publish(jet_stream *stream, jet_head *head, void *bytes, size_t size, int64_t until);
+ * it at `bytes`. The tail is its sequence then. ENOTCONN: it did not go out; ETIMEDOUT: nobody
+ * knows; ENOSPC, EIO: refused; or `lost`. Waits. */
+int jet_stream_publish(jet_stream *stream, jet_head *head, void *bytes, size_t size);
 /* Deletes what is below a sequence. */
 bool jet_stream_purge(jet_stream *stream, uint64_t below);
 /* Milliseconds. */
@@ -163,7 +163,6 @@ typedef struct jet_log {
     unsigned char *part; /* a head, and room for part_max bytes */
     size_t used;
     uint64_t began; /* the sequence of its first part */
-    int64_t until;
 } jet_log;
 
 /* Reads all into the map; else *problem. */

@@ -26,8 +26,10 @@ static int log_publish(jet_log *log, bool last)
     log->head.flags &= ~(uint32_t)(JET_FIRST | JET_LAST);
     log->head.flags |= log->head.part == 0 ? JET_FIRST : 0;
     log->head.flags |= last ? JET_LAST : 0;
-    int error = jet_stream_publish(&log->stream, &log->head, log->part,
-                                   sizeof log->head + log->used, log->until);
+    int error =
+        jet_stream_publish(&log->stream, &log->head, log->part, sizeof log->head + log->used);
+    if (error == ETIMEDOUT && !last)
+        error = ENOTCONN; /* without its last message it is none */
     if (error != 0)
         return error;
     if (log->head.part == 0)
@@ -43,7 +45,6 @@ static void log_begin(jet_log *log, uint32_t flags)
     log->head =
         (jet_head){.number = ++log->number, .builds_on = log->committed, .flags = flags, .part = 0};
     log->used = 0;
-    log->until = jet_now() + log->stream.wait_ms;
 }
 
 static int log_add(jet_log *log, const void *bytes, size_t size)
@@ -103,7 +104,6 @@ void jet_log_shorten(jet_log *log, jet_map *map)
     int error = 0;
     if (log->bytes < 2 * map->bytes + log->slack || log->bytes < log->shorten_at)
         return;
-    log->shorten_at = log->bytes + log->slack;
     log_begin(log, JET_CHECKPOINT);
     for (uint32_t table = 0; table < DURABLE_TABLES && error == 0; table++) {
         for (jet_entry *entry = map->first[table][0]; entry != NULL && error == 0;) {
@@ -113,10 +113,12 @@ void jet_log_shorten(jet_log *log, jet_map *map)
     }
     if (error == 0)
         error = log_end(log);
-    if (error != 0 || !jet_stream_purge(&log->stream, log->began)) /* J4 */
-        return;
-    log->bytes -= before;
-    log->shorten_at = 0;
+    if (error == 0 && jet_stream_purge(&log->stream, log->began)) { /* J4 */
+        log->bytes -= before;
+        log->shorten_at = 0;
+    } else {
+        log->shorten_at = log->bytes + map->bytes + log->slack;
+    }
 }
 
 /* ---- reading ---- */

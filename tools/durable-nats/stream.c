@@ -299,37 +299,39 @@ static int stream_settle(jet_stream *stream, const jet_head *head, int64_t until
     return error;
 }
 
-int jet_stream_publish(jet_stream *stream, jet_head *head, void *bytes, size_t size, int64_t until)
+/* Once it has gone out without an answer, only that it is stored can be known. */
+int jet_stream_publish(jet_stream *stream, jet_head *head, void *bytes, size_t size)
 {
+    const int64_t until = jet_now() + stream->wait_ms;
+    int nobody_knows = ENOTCONN;
     head->magic = JET_MAGIC;
     head->version = JET_VERSION;
     head->run = stream->run;
     memcpy(bytes, head, sizeof *head);
-    for (;;) {
+    for (int64_t now = jet_now(); now < until; now = jet_now()) {
         jsErrCode refusal = 0;
         bool stored = false;
         int error = 0;
-        int64_t wait = until - jet_now();
-        if (wait <= 0)
-            break;
-        wait = wait < STREAM_ANSWER_MS ? wait : STREAM_ANSWER_MS;
-        if (stream_is_there(stream) &&
-            stream_publish(stream, head, bytes, size, wait, &refusal) == NATS_OK)
-            return 0;
+        int64_t wait = until - now < STREAM_ANSWER_MS ? until - now : STREAM_ANSWER_MS;
+        if (stream_is_there(stream)) {
+            stream->doubtful = true;
+            stored = stream_publish(stream, head, bytes, size, wait, &refusal) == NATS_OK;
+            if (!stored && refusal == 0)
+                nobody_knows = ETIMEDOUT;
+        }
         if (refusal == JSStreamWrongLastSequenceErr)
             error = stream_settle(stream, head, until, &stored);
         else if (refusal != 0)
             error = stream_refused(refusal);
-        if (stored)
+        if (stored) {
+            stream->doubtful = false;
             return 0;
-        if (error != 0 && error != ENOTCONN) {
-            stream->doubtful = true;
-            return error;
         }
+        if (error != 0 && error != ENOTCONN)
+            return nobody_knows == ETIMEDOUT ? ETIMEDOUT : error;
         stream_pause();
     }
-    stream->doubtful = true;
-    return ETIMEDOUT;
+    return nobody_knows;
 }
 
 bool jet_stream_purge(jet_stream *stream, uint64_t below)
