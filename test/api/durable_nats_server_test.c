@@ -163,6 +163,14 @@ static void check_handled(world *w, const sender *s)
     }
 }
 
+static void await_more(world *w, uint32_t more)
+{
+    (void)pthread_mutex_lock(&w->mutex);
+    uint32_t count = w->count + more;
+    (void)pthread_mutex_unlock(&w->mutex);
+    w_await(w, count);
+}
+
 static void killed_with(uint32_t wait_ms, int64_t away_ns)
 {
     world w;
@@ -176,12 +184,12 @@ static void killed_with(uint32_t wait_ms, int64_t away_ns)
     (void)w_spawn(&w, "a");
     assert_int_equal(pthread_create(&thread, NULL, sender_run, s), 0);
     for (uint32_t i = 1; i <= 5; i++) {
-        w_await(&w, w.count + 20);
+        await_more(&w, 20);
         cw_kill(w_server.pid);
         cw_sleep(away_ns);
         cw_server_run(&w_server);
     }
-    w_await(&w, w.count + 20);
+    await_more(&w, 20);
     atomic_store(&s->ends, true);
     assert_int_equal(pthread_join(thread, NULL), 0);
     check_handled(&w, s);
@@ -221,7 +229,7 @@ static void server_is_stopped(void **unused)
         (void)put(&w, "a", i);
     server_stop();
     int64_t began = cw_now();
-    assert_int_equal(send_value(&w, "a", 100, &answer), AXO_ETIMEDOUT);
+    assert_int_equal(send_value(&w, "b", 100, &answer), AXO_ETIMEDOUT);
     assert_int_equal(answer.error, ETIMEDOUT);
     assert_int_equal(answer.number, 0);
     assert_int_equal(send_value(&w, "a", 101, &answer), AXO_ESYSTEM);
@@ -242,6 +250,10 @@ static void server_is_stopped(void **unused)
     (void)w_spawn(&w, "a");
     w_await(&w, 1);
     assert_int_equal(w.seen[0].value, 12);
+    assert_int_equal(put(&w, "b", 1), 1);
+    (void)w_spawn(&w, "b");
+    w_await(&w, 2);
+    assert_int_equal(w.seen[1].value, 1);
     w_close(&w);
     w_fini(&w);
     w_wait_ms = 0;

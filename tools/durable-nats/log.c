@@ -139,20 +139,21 @@ typedef struct log_reading {
 
 static bool buffer_add(const jet_map *map, jet_buffer *buffer, const void *bytes, size_t size)
 {
-    if (size > buffer->room - buffer->size) {
+    if (size == 0)
+        return true;
+    if (buffer->bytes == NULL || size > buffer->room - buffer->size) {
         size_t room = 2 * (buffer->size + size);
         unsigned char *all = axo_system_alloc(map->system, room);
         if (all == NULL)
             return false;
-        if (buffer->size > 0)
+        if (buffer->bytes != NULL) {
             memcpy(all, buffer->bytes, buffer->size);
-        if (buffer->bytes != NULL)
             axo_system_free(map->system, buffer->bytes, buffer->room);
+        }
         buffer->bytes = all;
         buffer->room = room;
     }
-    if (size > 0)
-        memcpy(buffer->bytes + buffer->size, bytes, size);
+    memcpy(buffer->bytes + buffer->size, bytes, size);
     buffer->size += size;
     return true;
 }
@@ -181,7 +182,7 @@ static int reading_apply_one(log_reading *r, const jet_op *op, const unsigned ch
 static int reading_apply(log_reading *r)
 {
     const unsigned char *at = r->whole.bytes;
-    size_t left = r->whole.size;
+    size_t left = at != NULL ? r->whole.size : 0;
     int error = 0;
     if (r->whole_is_checkpoint) {
         jet_map_clear(r->map);
