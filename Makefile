@@ -226,7 +226,7 @@ DURABLE_LIBS := $(if $(DURABLE),-llmdb)
 DURABLE_OBJECTS := $(patsubst %.c,$B/obj/%.o,$(wildcard tools/durable/*.c))
 DURABLE_SHARED := $B/libaxo-durable.so.$(VERSION)
 DURABLE_BUILT := $(if $(DURABLE),$B/libaxo-durable.a $(if $(sanitize_$v),,$(DURABLE_SHARED)))
-DURABLE_USERS := $B/test/example/durable $B/bench/r2_durable $(call programs,test/unit/durable/*_test.c test/api/durable_*_test.c)
+DURABLE_USERS := $B/test/example/durable $B/bench/r2_durable $B/bench/r2_durable_nats $(call programs,test/unit/durable/*_test.c test/api/durable_*_test.c)
 TESTS := $(filter-out $(if $(DURABLE),,$(DURABLE_USERS)),$(TESTS))
 # libaxo-durable-nats: another, on that one.
 DURABLE_NATS := $(if $(DURABLE),$(if $(NO_DURABLE_NATS),,$(wildcard /usr/include/nats/nats.h)))
@@ -234,7 +234,7 @@ DURABLE_NATS_LIBS := $(if $(DURABLE_NATS),-lnats)
 DURABLE_NATS_OBJECTS := $(patsubst %.c,$B/obj/%.o,$(wildcard tools/durable-nats/*.c))
 DURABLE_NATS_SHARED := $B/libaxo-durable-nats.so.$(VERSION)
 DURABLE_NATS_BUILT := $(if $(DURABLE_NATS),$B/libaxo-durable-nats.a $(if $(sanitize_$v),,$(DURABLE_NATS_SHARED)))
-DURABLE_NATS_USERS := $(call programs,test/unit/durable-nats/*_test.c test/api/durable_nats_*_test.c)
+DURABLE_NATS_USERS := $B/bench/r2_durable_nats $(call programs,test/unit/durable-nats/*_test.c test/api/durable_nats_*_test.c)
 TESTS := $(filter-out $(if $(DURABLE_NATS),,$(DURABLE_NATS_USERS)),$(TESTS))
 BESIDE_BUILT := $(CONSOLE_BUILT) $(PROCESS_BUILT) $(RECORD_BUILT) $(DURABLE_BUILT) $(DURABLE_NATS_BUILT) $(CLUSTER_BUILT)
 # axo-lockcount.o: an object that programs may link.
@@ -242,7 +242,7 @@ LOCKCOUNT := $B/axo-lockcount.o
 CONSOLE_USERS := $B/test/example/console $B/test/support/console/serve
 EXAMPLES := $(filter-out $(if $(PARSER),,%/http_server) $(if $(SDL),,%/engine) $(if $(CONSOLE),,$(CONSOLE_USERS)) $(if $(PROCESS),,$(PROCESS_USERS)) $(if $(NO_RECORD),$(RECORD_USERS)) $(if $(DURABLE),,$(DURABLE_USERS)) $(if $(CLUSTER),,$(CLUSTER_USERS)) $(NO_CPP),\
   $(call programs,test/example/*.c) $(filter-out %_test,$(CPP_ALL)))
-BENCHES := $(filter-out $(if $(PROCESS),,$(PROCESS_USERS)) $(if $(DURABLE),,$(DURABLE_USERS)) $(if $(CLUSTER),,$(CLUSTER_USERS)),$(call programs,bench/*.c))
+BENCHES := $(filter-out $(if $(PROCESS),,$(PROCESS_USERS)) $(if $(DURABLE),,$(DURABLE_USERS)) $(if $(DURABLE_NATS),,$(DURABLE_NATS_USERS)) $(if $(CLUSTER),,$(CLUSTER_USERS)),$(call programs,bench/*.c))
 TOOL := $B/bench/axo-restart-bench
 # axo-top: its screen needs ncurses, what it asks of a console libcurl and jansson, the rest nothing.
 TOP := $B/tools/axo-top

@@ -369,6 +369,10 @@ static void full_server(void **unused)
     W_UNTIL_STORE(&w, acknowledged, accepted + 1);
     assert_int_equal(send_big(&w, "a", 0, &answer), AXO_OK);
     assert_int_equal(answer.number, accepted + 1);
+    w_await(&w, (uint32_t)accepted + 1);
+    for (int64_t i = 0; i < accepted; i++)
+        assert_int_equal(w.seen[i].value, i + 1);
+    assert_int_equal(w.seen[accepted].value, 0); /* those refused are nowhere */
     raw_end(&r);
     w_close(&w);
     w_fini(&w);
