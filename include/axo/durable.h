@@ -274,7 +274,8 @@ AXO_API AXO_NODISCARD axo_status axo_durable_become(axo_ctx *ctx, axo_receive_fn
 AXO_API axo_status axo_durable_unbecome(axo_ctx *ctx);
 
 /* Shows the letters of a mailbox's dead-letter box, oldest first, and does with each what `look`
- * says: each of those by a transaction of its own, which is on disk when the next one is shown.
+ * says: each of those by a transaction of its own, which is on disk when the next one is shown. One
+ * that was sent again, and is dead again, is not shown once more.
  *   thread    any but a worker's; `look` calls nothing of the store
  *   returns   AXO_OK and in *count (may be NULL) how many were shown; AXO_EINVAL, AXO_ENAME,
  *             AXO_ESYSTEM, AXO_ENOMEM, AXO_ESTOPPING: the last one shown is as it was */

@@ -362,7 +362,7 @@ static void full_server(void **unused)
     W_UNTIL_STORE(&w, errors, 5);
     assert_int_equal(w.applied, 1);
     raw_configure(&r, true, -1, 0);
-    W_UNTIL(&w, w.applied == 2); /* it has waited */
+    W_UNTIL(&w, w.applied == 2 && w.count == 3); /* it has waited */
     w_forget(&w);
     (void)w_spawn(&w, "a");
     w_await(&w, (uint32_t)accepted);

@@ -564,8 +564,8 @@ static axo_store_then disk_show(uint64_t number, const char *copy, size_t size,
     return look(user, &letter);
 }
 
-int durable_disk_dead(axo_store *store, const char *name, uint64_t *number, axo_store_dead_fn look,
-                      void *user, axo_store_then *then)
+int durable_disk_dead(axo_store *store, const char *name, uint64_t *number, uint64_t end,
+                      axo_store_dead_fn look, void *user, axo_store_then *then)
 {
     durable_txn *txn;
     char *copy = NULL;
@@ -575,6 +575,8 @@ int durable_disk_dead(axo_store *store, const char *name, uint64_t *number, axo_
         error = disk_next_dead(store, txn, name, number, &copy, &size);
         store->base->abort(txn);
     }
+    if (error == 0 && *number >= end)
+        error = DURABLE_NOTFOUND;
     if (error == 0)
         *then = disk_show(*number, copy, size, look, user);
     if (copy != NULL)

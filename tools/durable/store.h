@@ -318,9 +318,10 @@ int durable_disk_load(axo_store *store, const durable_queue *queue, uint64_t aft
 /* Reads the snapshot, if `after` is 0, and events behind `after`. */
 int durable_disk_recover(axo_store *store, const durable_queue *queue, uint64_t after, uint64_t max,
                          durable_list *out, bool *more, bool *harmed);
-/* Reads the letter behind *number, and shows it; DURABLE_NOTFOUND: there is none. Any thread. */
-int durable_disk_dead(axo_store *store, const char *name, uint64_t *number, axo_store_dead_fn look,
-                      void *user, axo_store_then *then);
+/* Reads the letter behind *number, before `end`, and shows it; DURABLE_NOTFOUND: there is none. Any
+ * thread. */
+int durable_disk_dead(axo_store *store, const char *name, uint64_t *number, uint64_t end,
+                      axo_store_dead_fn look, void *user, axo_store_then *then);
 const char *durable_disk_text(const axo_store *store, int error);
 
 /* The process has died under a message. */
