@@ -141,7 +141,7 @@ static void *sender_run(void *arg)
 {
     sender *s = arg;
     for (int64_t i = 0; !atomic_load(&s->ends) && i < W_SEEN_MAX; i++) {
-        axo_status status = send_value(s->w, "a", i, NULL);
+        axo_status status = send_big(s->w, "a", i, NULL);
         s->accepted[i] = status == AXO_OK;
         s->count += status == AXO_OK;
         s->refusals += status != AXO_OK;
@@ -179,6 +179,7 @@ static void killed_with(uint32_t wait_ms, int64_t away_ns)
     assert_non_null(s);
     s->w = &w;
     w_init(&w);
+    w.settings.map_bytes = AXO_STORE_MAP_MIN; /* its log is made shorter often */
     w_wait_ms = wait_ms;
     w_open(&w);
     (void)w_spawn(&w, "a");
@@ -202,6 +203,9 @@ static void killed_with(uint32_t wait_ms, int64_t away_ns)
     assert_int_equal(w_put(&w, "a", W_ADD, 7), count + 1);
     w_await(&w, 1);
     assert_int_equal(w.seen[0].number, count + 1); /* nothing was left */
+    raw r = raw_begin(&w);
+    assert_true(raw_state(&r).FirstSeq > 1);
+    raw_end(&r);
     w_close(&w);
     printf("%u accepted, %u refused\n", count, s->refusals);
     free(s);
