@@ -1,6 +1,6 @@
 # Makefile - builds, tests and installs axo.
 #
-#   make                 build/release: libaxo.a, libaxo.so, bench/axo-restart-bench, libaxo-console, -process, -record, -durable, -cluster, .a and .so
+#   make                 build/release: libaxo.a, libaxo.so, bench/axo-restart-bench, libaxo-console, -process, -record, -durable, -durable-nats, -cluster, .a and .so
 #   make test            every test, debug build; VARIANT=asan: in another build
 #   make conformance     the table: entry, test, result
 #   make run             the main job, test/example/main_job.sh
@@ -38,7 +38,7 @@
 #   make install         PREFIX=/usr/local LIBDIR= INCDIR= BINDIR= DATADIR= DOCDIR= MANDIR= DESTDIR=; the
 #                        library; install-tools: axo-restart-bench, axo-top; uninstall: both, no trace is left
 #   make deb             Debian packages in build/deb: libaxo0.1, libaxo-dev, libaxo-console0.1 and its -dev,
-#                        the same of -process, -durable and -cluster, axo-tools; CHECK=1 tests them
+#                        the same of -process, -durable, -durable-nats and -cluster, axo-tools; CHECK=1 tests them
 #   make deps FOR="lint models"  installs what these goals need; only run and test also do so
 #   make clean help
 #
@@ -138,6 +138,7 @@ ALL_CFLAGS = -std=c11 -D_GNU_SOURCE $(WARN) $(if $(filter runtime/% $B/%,$<),$(W
     test/fuzz/fuzz_wire.c test/api/cluster_%,$<),-Itools/cluster) \
   $(if $(filter test/unit/record/% test/fuzz/fuzz_record.c,$<),-Itools/record) \
   $(if $(filter test/unit/durable/% test/api/durable_%,$<),-Itools/durable) \
+  $(if $(filter tools/durable-nats/% test/unit/durable-nats/% test/api/durable_nats_%,$<),-Itools) \
   $(if $(filter bench/restart/%,$<),-Ibench -DBENCH_NAME='"axo-restart-bench"' $(if $(PROCESS),-DBENCH_PROCESS)) \
   $(if $(filter $(unsanitized_$v),$<),,$(sanitize_$v)) $(CFLAGS) -MMD -MP
 ALL_CXXFLAGS = -std=c++17 -Wall -Wextra -Wpedantic $(WERROR) -Wshadow -Wconversion -Wold-style-cast \
@@ -226,16 +227,24 @@ DURABLE_LIBS := $(if $(DURABLE),-llmdb)
 DURABLE_OBJECTS := $(patsubst %.c,$B/obj/%.o,$(wildcard tools/durable/*.c))
 DURABLE_SHARED := $B/libaxo-durable.so.$(VERSION)
 DURABLE_BUILT := $(if $(DURABLE),$B/libaxo-durable.a $(if $(sanitize_$v),,$(DURABLE_SHARED)))
-DURABLE_USERS := $B/test/example/durable $B/bench/r2_durable $(call programs,test/unit/durable/*_test.c test/api/durable_*_test.c)
+DURABLE_USERS := $B/test/example/durable $B/bench/r2_durable $B/bench/r2_durable_nats $(call programs,test/unit/durable/*_test.c test/api/durable_*_test.c)
 TESTS := $(filter-out $(if $(DURABLE),,$(DURABLE_USERS)),$(TESTS))
-BESIDE_BUILT := $(CONSOLE_BUILT) $(PROCESS_BUILT) $(RECORD_BUILT) $(DURABLE_BUILT) $(CLUSTER_BUILT)
+# libaxo-durable-nats: another, on that one.
+DURABLE_NATS := $(if $(DURABLE),$(if $(NO_DURABLE_NATS),,$(wildcard /usr/include/nats/nats.h)))
+DURABLE_NATS_LIBS := $(if $(DURABLE_NATS),-lnats)
+DURABLE_NATS_OBJECTS := $(patsubst %.c,$B/obj/%.o,$(wildcard tools/durable-nats/*.c))
+DURABLE_NATS_SHARED := $B/libaxo-durable-nats.so.$(VERSION)
+DURABLE_NATS_BUILT := $(if $(DURABLE_NATS),$B/libaxo-durable-nats.a $(if $(sanitize_$v),,$(DURABLE_NATS_SHARED)))
+DURABLE_NATS_USERS := $B/bench/r2_durable_nats $(call programs,test/unit/durable-nats/*_test.c test/api/durable_nats_*_test.c)
+TESTS := $(filter-out $(if $(DURABLE_NATS),,$(DURABLE_NATS_USERS)),$(TESTS))
+BESIDE_BUILT := $(CONSOLE_BUILT) $(PROCESS_BUILT) $(RECORD_BUILT) $(DURABLE_BUILT) $(DURABLE_NATS_BUILT) $(CLUSTER_BUILT)
 # axo-lockcount.o: an object that programs may link.
 LOCKCOUNT := $B/axo-lockcount.o
 CONSOLE_USERS := $B/test/example/console $B/test/support/console/serve $B/test/api/cluster_console_test
 TESTS := $(filter-out $(if $(CONSOLE),,$(CONSOLE_USERS)),$(TESTS))
 EXAMPLES := $(filter-out $(if $(PARSER),,%/http_server) $(if $(SDL),,%/engine) $(if $(CONSOLE),,$(CONSOLE_USERS)) $(if $(PROCESS),,$(PROCESS_USERS)) $(if $(NO_RECORD),$(RECORD_USERS)) $(if $(DURABLE),,$(DURABLE_USERS)) $(if $(CLUSTER),,$(CLUSTER_USERS)) $(NO_CPP),\
   $(call programs,test/example/*.c) $(filter-out %_test,$(CPP_ALL)))
-BENCHES := $(filter-out $(if $(PROCESS),,$(PROCESS_USERS)) $(if $(DURABLE),,$(DURABLE_USERS)) $(if $(CLUSTER),,$(CLUSTER_USERS)),$(call programs,bench/*.c))
+BENCHES := $(filter-out $(if $(PROCESS),,$(PROCESS_USERS)) $(if $(DURABLE),,$(DURABLE_USERS)) $(if $(DURABLE_NATS),,$(DURABLE_NATS_USERS)) $(if $(CLUSTER),,$(CLUSTER_USERS)),$(call programs,bench/*.c))
 TOOL := $B/bench/axo-restart-bench
 # axo-top: its screen needs ncurses, what it asks of a console libcurl and jansson, the rest nothing.
 TOP := $B/tools/axo-top
@@ -258,6 +267,7 @@ all: $B/libaxo.a $(if $(sanitize_$v),,$(SHARED)) $(BESIDE_BUILT) $(LOCKCOUNT) $(
 	$Q$(if $(CONSOLE),:,echo "  note: no libaxo-console: Debian's libmicrohttpd-dev and libsystemd-dev")
 	$Q$(if $(PROCESS),:,echo "  note: no libaxo-process: Debian's libseccomp-dev")
 	$Q$(if $(DURABLE),:,echo "  note: no libaxo-durable: Debian's liblmdb-dev")
+	$Q$(if $(DURABLE_NATS),:,echo "  note: no libaxo-durable-nats: Debian's libnats-dev, and liblmdb-dev")
 	$Q$(if $(CLUSTER),:,echo "  note: no libaxo-cluster: Debian's libnats-dev")
 	$Q$(if $(CURSES),:,echo "  note: axo-top has no screen, only --once: no curses.h; Debian's libncurses-dev")
 	$Q$(if $(REMOTE),:,echo "  note: axo-top asks no console: Debian's libcurl4-openssl-dev and libjansson-dev")
@@ -330,6 +340,7 @@ $B/libremote.a: $(patsubst %,$B/obj/test/schedules/remote/%.o,net node actors)
 $B/test/schedules/remote/remote_sim: $B/libremote.a
 $(PROMISE_USERS): $B/libpromise.a
 $(eval $(call beside,record,RECORD))
+$(eval $(call beside,durable-nats,DURABLE_NATS,$(DURABLE_SHARED)))
 $(eval $(call beside,durable,DURABLE))
 $B/test/support/console/serve: $B/%: $B/obj/%.o $B/libaxo.a
 	$(call say,LINK )
@@ -341,7 +352,7 @@ $(TESTS) $(SIMS) $(EXAMPLES) $(BENCHES) $B/test/unit/bench/percentile_text: $B/%
 	$(call say,LINK )
 	$Qmkdir -p $(@D) && $(if $(filter $(CPP_ALL),$@),$(CXX),$(CC)) $(ALL_LDFLAGS) -o $@ $< \
 	  $(filter %lockcount.o %.a,$(filter-out $B/libaxo.a,$^)) $B/libaxo.a \
-	  $(PACKAGES_LIBS) $(if $(filter %console.a,$^),$(CONSOLE_LIBS)) $(if $(filter %process.a,$^),$(PROCESS_LIBS)) $(if $(filter %durable.a,$^),$(DURABLE_LIBS)) $(if $(filter %cluster.a,$^),$(CLUSTER_LIBS)) -lm $(if $(filter %support.a,$^),-lcmocka) $(LIBS_$(@F))
+	  $(PACKAGES_LIBS) $(if $(filter %console.a,$^),$(CONSOLE_LIBS)) $(if $(filter %process.a,$^),$(PROCESS_LIBS)) $(if $(filter %durable.a,$^),$(DURABLE_LIBS)) $(if $(filter %durable-nats.a,$^),$(DURABLE_NATS_LIBS)) $(if $(filter %cluster.a,$^),$(CLUSTER_LIBS)) -lm $(if $(filter %support.a,$^),-lcmocka) $(LIBS_$(@F))
 $B/obj/%.o: %.cpp Makefile
 	$(call say,CXX  )
 	$Qmkdir -p $(@D) && $(CXX) $(ALL_CXXFLAGS) -c -o $@ $<

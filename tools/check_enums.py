@@ -29,7 +29,7 @@ ASKED = {"axo_scope", "axo_lifetime", "axo_window", "axo_dispatcher", "axo_overf
          "axo_on_crash", "axo_store_sync", "axo_store_then",
          "axo_cluster_membership", "axo_cluster_minority"}
 # Libraries beside libaxo, whose headers are in include/axo too.
-BESIDE = ("durable", "record", "cluster") # the others have no enum that they make
+BESIDE = ("durable", "durable-nats", "record", "cluster") # the others have no enum that they make
 
 
 def code_of(path):

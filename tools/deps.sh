@@ -47,7 +47,7 @@ testing() {
     durable useful
     cluster useful
 }
-cluster() { # missing, useful: libaxo-cluster is left out without libnats-dev, its tests without a server
+cluster() { # missing, useful: libaxo-cluster and -durable-nats are left out without libnats-dev, their tests without a server
     local -n wanted_by_cluster=$1
     [ -e /usr/include/nats/nats.h ] || wanted_by_cluster+=(libnats-dev)
     [ "$1" = missing ] || [ -x /usr/sbin/nats-server ] || command -v nats-server >/dev/null 2>&1 ||

@@ -1,7 +1,7 @@
 /* durable.h - messages and state that outlive the process: durable mailboxes, and actors whose
  * state is a journal of events. A library of its own, libaxo-durable (pkg-config: axo-durable), on
  * LMDB: libaxo needs it not. <axo/axo.h> does not include it. A whole program is
- * test/example/durable.c.
+ * test/example/durable.c. A store on JetStream: durable_nats.h.
  *
  *     axo_store_settings settings = AXO_STORE_SETTINGS(.path = "orders");
  *     status = axo_store_open(system, &settings, &problem, &store);
@@ -165,7 +165,8 @@ typedef struct axo_durable_answer {
     uint64_t id;     /* as it was given to axo_durable_send */
     uint64_t number; /* of the message in its mailbox; 0: refused */
     int32_t status;  /* AXO_OK: it is on disk; AXO_ESYSTEM: refused, `error` says why;
-                        AXO_ESTOPPING: the store ends; AXO_ETOOBIG, AXO_ENOMEM */
+                        AXO_ESTOPPING: the store ends; AXO_ETIMEDOUT: nobody knows yet
+                        (durable_nats.h); AXO_ETOOBIG, AXO_ENOMEM */
     int32_t error;   /* ENOSPC; -30792: LMDB's map is full */
 } axo_durable_answer;
 
@@ -273,7 +274,8 @@ AXO_API AXO_NODISCARD axo_status axo_durable_become(axo_ctx *ctx, axo_receive_fn
 AXO_API axo_status axo_durable_unbecome(axo_ctx *ctx);
 
 /* Shows the letters of a mailbox's dead-letter box, oldest first, and does with each what `look`
- * says: each of those by a transaction of its own, which is on disk when the next one is shown.
+ * says: each of those by a transaction of its own, which is on disk when the next one is shown. One
+ * that was sent again, and is dead again, is not shown once more.
  *   thread    any but a worker's; `look` calls nothing of the store
  *   returns   AXO_OK and in *count (may be NULL) how many were shown; AXO_EINVAL, AXO_ENAME,
  *             AXO_ESYSTEM, AXO_ENOMEM, AXO_ESTOPPING: the last one shown is as it was */

@@ -183,16 +183,20 @@ static int k_child_main(char **argv)
     axo_system *system;
     axo_store_problem problem;
     axo_options options = AXO_OPTIONS(.workers = 2, .stuck_ns = -1);
-    axo_store_settings settings = AXO_STORE_SETTINGS(.path = argv[2], .loaded_max = 16);
     child.fd = open(argv[3], O_WRONLY | O_APPEND);
     child.first = strtoll(argv[4], NULL, 10);
     child.drains = child.first < 0;
+    world at = {.settings = AXO_STORE_SETTINGS(.loaded_max = 16)};
     if (child.fd < 0 || axo_system_start(&options, &system) != AXO_OK)
         abort();
-    if (axo_store_open(system, &settings, &problem, &child.store) != AXO_OK) {
+    (void)snprintf(at.path, sizeof at.path, "%s", argv[2]);
+    at.settings.path = at.path;
+    at.system = system;
+    if (W_OPEN_STORE(&at, &problem) != AXO_OK) {
         (void)fprintf(stderr, "the store does not open: %s\n", problem.text);
         return 3;
     }
+    child.store = at.store;
     k_say(K_READY, 0, getpid(), 0);
     child.counts = !child.drains && child.first % 2 == 0;
     if (!child.counts)
@@ -427,5 +431,5 @@ int main(int argc, char **argv)
     if (argc > 1)
         kills = (uint32_t)strtoul(argv[1], NULL, 10);
     seed = argc > 2 ? strtoull(argv[2], NULL, 10) : (uint64_t)time(NULL) * 2654435761U + 1;
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return W_RUN(tests);
 }

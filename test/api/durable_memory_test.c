@@ -119,7 +119,9 @@ static void answers_without_memory(void **unused)
     }
     W_UNTIL(&w, w.answers == w.refusals);
     assert_true(w.answers > 0);
-    assert_int_equal(w_figures(&w).accepted, w.answers);
+    axo_store_figures figures = w_figures(&w);
+    assert_true(figures.accepted > 0);
+    assert_int_equal(figures.accepted + figures.refused, w.answers);
     w_close(&w);
     w_fini(&w);
 }
@@ -132,5 +134,5 @@ int main(int argc, char **argv)
     };
     if (argc > 1)
         cmocka_set_test_filter(argv[1]);
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return W_RUN(tests);
 }

@@ -21,6 +21,13 @@
 
 #include "support/cmocka.h"
 
+/* Where the store is, and how tests are run; another base has its own (durable_nats_world.h). */
+#ifndef W_OPEN_STORE
+#define W_OPEN_STORE(w, problem)                                                                   \
+    axo_store_open((w)->system, &(w)->settings, problem, &(w)->store)
+#define W_RUN(tests) cmocka_run_group_tests(tests, NULL, NULL)
+#endif
+
 #define W_SECOND   INT64_C(1000000000)
 #define W_LONG     (120 * W_SECOND)
 #define W_SEEN_MAX 200000
@@ -350,7 +357,7 @@ static inline void w_open(world *w)
         AXO_OPTIONS(.workers = 2, .user_strategy = &w->strategy, .stuck_ns = -1,
                     .on_unhandled = w_unhandled, .unhandled_user = w, .allocator = w->allocator);
     assert_int_equal(axo_system_start(&options, &w->system), AXO_OK);
-    axo_status status = axo_store_open(w->system, &w->settings, &problem, &w->store);
+    axo_status status = W_OPEN_STORE(w, &problem);
     if (status != AXO_OK)
         fail_msg("%s: %s", axo_status_name(status), problem.text);
     axo_props props =

@@ -113,7 +113,7 @@ for find in sysroot prefix; do
     done
 done
 
-# ---- libaxo-console, -process, -durable, -cluster, where they are built, and -record: libraries of their own, so libaxo
+# ---- libaxo-console, -process, -durable, -durable-nats, -cluster, where they are built, and -record: libraries of their own, so libaxo
 # needs no more than before
 export PKG_CONFIG_PATH=$stage/root/usr/lib/pkgconfig
 needed() { readelf -dW "$1" | sed -n 's/.*NEEDED.*\[\(.*\)\]/\1/p'; }
@@ -130,7 +130,8 @@ for library in libc liburcu-qsbr libck; do
 done
 beside() { # a library of its own, one of its functions, an example: they are there, and programs of both sorts
     local name=$1 upper=${1^^} example=${3:-$1}
-    for file in "include/axo/$name.h" "lib/libaxo-$name.a" "lib/libaxo-$name.so" \
+    upper=${upper//-/_}
+    for file in "include/axo/${name//-/_}.h" "lib/libaxo-$name.a" "lib/libaxo-$name.so" \
         "lib/pkgconfig/axo-$name.pc" "share/man/man3/$2.3"; do
         [ -e "$stage/root/usr/$file" ] || fail "not installed: $file"
     done
@@ -140,7 +141,7 @@ beside() { # a library of its own, one of its functions, an example: they are th
             -o "$stage/${name}_shared" $($ask --libs "axo-$name")
         "${CC:-cc}" -std=gnu11 $strict $($ask --cflags "axo-$name") "test/example/$example.c" \
             -o "$stage/${name}_static" $($ask --libs --static "axo-$name" |
-            sed "s/-laxo-$name/-l:libaxo-$name.a/; s/-laxo /-l:libaxo.a /")
+            sed -E "s/-laxo((-[a-z]+)*)( |$)/-l:libaxo\\1.a\\3/g")
     }
     readelf --dyn-syms -W "$stage/root/usr/lib/libaxo-$name.so" |
         sed -n "s/.* \(axo_[a-z_]*\)@@AXO_${upper}_.*/\1/p" | sort |
@@ -148,7 +149,7 @@ beside() { # a library of its own, one of its functions, an example: they are th
     if needed "$stage/${name}_static" | grep axo; then fail "${name}_static needs a shared axo"; fi
 }
 without() { # the library, and the packages that it wants
-    [ ! -e "$stage/root/usr/include/axo/$1.h" ] || fail "a header without its library"
+    [ ! -e "$stage/root/usr/include/axo/${1//-/_}.h" ] || fail "a header without its library"
     echo "left out: libaxo-$1 (Debian: $2)"
 }
 ask="pkg-config --define-prefix"
@@ -198,6 +199,15 @@ if [ -e /usr/include/lmdb.h ]; then
     done
 else
     without durable liblmdb-dev
+fi
+if [ -e /usr/include/lmdb.h ] && [ -e /usr/include/nats/nats.h ]; then
+    beside durable-nats axo_store_open_stream durable
+    for program in durable-nats_shared durable-nats_static; do
+        LD_LIBRARY_PATH=$stage/root/usr/lib "$stage/$program" | diff test/example/durable.expected - ||
+            fail "$program says something else"
+    done
+else
+    without durable-nats "liblmdb-dev libnats-dev"
 fi
 if [ -e /usr/include/nats/nats.h ]; then
     beside cluster axo_cluster_start

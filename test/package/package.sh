@@ -151,7 +151,8 @@ is "the library wants liburcu and CK" field "libaxo$abi" Depends "libck0.*liburc
 is "both can be there for two machines" eval \
     'field libaxo-dev Multi-Arch same && field "libaxo$abi" Multi-Arch same'
 for name in "libaxo$abi" libaxo-dev "libaxo-console$abi" libaxo-console-dev "libaxo-process$abi" \
-    libaxo-process-dev "libaxo-record$abi" libaxo-record-dev "libaxo-durable$abi" libaxo-durable-dev "libaxo-cluster$abi" \
+    libaxo-process-dev "libaxo-record$abi" libaxo-record-dev "libaxo-durable$abi" libaxo-durable-dev \
+    "libaxo-durable-nats$abi" libaxo-durable-nats-dev "libaxo-cluster$abi" \
     libaxo-cluster-dev axo-tools; do
     is "$name unpacks" dpkg-deb -x "$(deb "$name")" "$stage/deb"
 done

@@ -161,9 +161,10 @@ soak-processes: $B/test/api/process_random_test $B/test/unit/process/liar_test
 
 # A process with a store, killed at COUNT moments; then files torn at as many places.
 .PHONY: soak-durable
-soak-durable: $B/test/api/durable_kill_test $B/test/api/durable_disk_test
+soak-durable: $B/test/api/durable_kill_test $B/test/api/durable_disk_test $(if $(DURABLE_NATS),$B/test/api/durable_nats_kill_test)
 	$Q$< $(or $(COUNT),2000) $(or $(SEED),$(shell date +%s))
 	$Q$B/test/api/durable_disk_test tear $(or $(COUNT),2000) $(or $(SEED),$(shell date +%s))
+	$Q$(if $(DURABLE_NATS),$B/test/api/durable_nats_kill_test $(or $(COUNT),2000) $(or $(SEED),$(shell date +%s)),:)
 
 # A crash at each instruction of a callback, or at every so-manieth.
 .PHONY: soak-crash-steps

@@ -22,7 +22,7 @@ $(AMALGAMATION) &: $(wildcard include/axo/*.h runtime/*/*.[ch]) runtime/LAYERS L
 	$(call say,ONE  )
 	$Qpython3 tools/doc/amalgamate.py $(BUILD)/amalgamation
 amalgamation: $(AMALGAMATION)
-API_TESTS := $(filter-out $(CPP_ALL) $(PROCESS_USERS) $(RECORD_USERS) $(DURABLE_USERS) $(CLUSTER_USERS) %/class_unload_test,$(filter $B/test/api/%,$(TESTS)))
+API_TESTS := $(filter-out $(CPP_ALL) $(PROCESS_USERS) $(RECORD_USERS) $(DURABLE_USERS) $(DURABLE_NATS_USERS) $(CLUSTER_USERS) %/class_unload_test,$(filter $B/test/api/%,$(TESTS)))
 amalgamation-test: $(AMALGAMATION) $(API_TESTS) $(SHARED)
 	$QWARN='$(filter-out $(WARN_gcc) $(WARN_clang),$(WARN))' WARN_gcc='$(WARN_gcc)' \
 	  WARN_clang='$(WARN_clang)' LIBS='$(PACKAGES_LIBS)' test/api/amalgamation.sh \

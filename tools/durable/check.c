@@ -18,6 +18,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "lmdb_base.h"
 #include "store.h"
 
 #define CHECK_MAGIC UINT32_C(0xbeefc0de)

@@ -1,4 +1,4 @@
-/* disk.c - what a store has on disk, in the named databases of one LMDB environment:
+/* disk.c - what a store has on disk, in the tables of its base:
  *
  *   meta       "format" -> durable_format
  *   queues     a name -> durable_queue_record
@@ -7,10 +7,10 @@
  *   events     id, number -> durable_record, payload
  *   snapshots  id, 0 -> durable_record, payload; the record's `number` says of which event
  *
- * id and number are 64 bits each, the highest byte first, so that LMDB's order is theirs. Records
- * are in the byte order of the machine, as LMDB's pages are: it refuses those of another one. Each
- * has a CRC-32C of its key and of all of it that follows; a file that lies is checked page by page
- * before (check.c). */
+ * id and number are 64 bits each, the highest byte first, so that the base's order is theirs.
+ * Records are in the byte order of the machine, as LMDB's pages are: a base refuses those of
+ * another one. Each has a CRC-32C of its key and of all of it that follows; a file that lies is
+ * checked page by page before (check.c). */
 #include <errno.h>
 #include <string.h>
 #include <time.h>
@@ -18,20 +18,20 @@
 #include "record.h"
 #include "store.h"
 
-const char *durable_disk_text(int error)
+const char *durable_disk_text(const axo_store *store, int error)
 {
-    return mdb_strerror(error);
+    return store->base->text(error);
 }
 
 /* ---- keys and records ---- */
 
-static MDB_val disk_key(unsigned char bytes[DURABLE_KEY], uint64_t id, uint64_t number)
+static durable_bytes disk_key(unsigned char bytes[DURABLE_KEY], uint64_t id, uint64_t number)
 {
     for (int i = 0; i < 8; i++) {
         bytes[i] = (unsigned char)(id >> (56 - 8 * i));
         bytes[8 + i] = (unsigned char)(number >> (56 - 8 * i));
     }
-    return (MDB_val){.mv_size = DURABLE_KEY, .mv_data = bytes};
+    return (durable_bytes){.size = DURABLE_KEY, .data = bytes};
 }
 
 static uint64_t disk_number(const unsigned char *bytes)
@@ -51,9 +51,10 @@ static uint32_t disk_crc_add(const axo_store *store, uint32_t crc, const void *b
 }
 
 /* Of a key and a value without its first four bytes, which are the sum. */
-static uint32_t disk_crc(const axo_store *store, const MDB_val *key, const void *value, size_t size)
+static uint32_t disk_crc(const axo_store *store, const durable_bytes *key, const void *value,
+                         size_t size)
 {
-    uint32_t crc = disk_crc_add(store, UINT32_MAX, key->mv_data, key->mv_size);
+    uint32_t crc = disk_crc_add(store, UINT32_MAX, key->data, key->size);
     return ~disk_crc_add(store, crc, (const unsigned char *)value + 4, size - 4);
 }
 
@@ -67,17 +68,18 @@ void durable_disk_init(axo_store *store)
     }
 }
 
-static bool disk_is_whole(const axo_store *store, const MDB_val *key, const MDB_val *value)
+static bool disk_is_whole(const axo_store *store, const durable_bytes *key,
+                          const durable_bytes *value)
 {
     durable_record record;
-    if (value->mv_size < sizeof record)
+    if (value->size < sizeof record)
         return false;
-    memcpy(&record, value->mv_data, sizeof record);
-    return record.size == value->mv_size - sizeof record &&
-           record.crc == disk_crc(store, key, value->mv_data, value->mv_size);
+    memcpy(&record, value->data, sizeof record);
+    return record.size == value->size - sizeof record &&
+           record.crc == disk_crc(store, key, value->data, value->size);
 }
 
-static int disk_put(axo_store *store, MDB_txn *txn, MDB_dbi to, MDB_val *key,
+static int disk_put(axo_store *store, durable_txn *txn, durable_table to, durable_bytes *key,
                     const durable_block *block)
 {
     durable_record record = {.tag = block->tag,
@@ -87,22 +89,37 @@ static int disk_put(axo_store *store, MDB_txn *txn, MDB_dbi to, MDB_val *key,
                              .run = store->run,
                              .accepted_ns = block->accepted_ns,
                              .number = block->number};
-    MDB_val value = {.mv_size = sizeof record + block->size};
-    int error = mdb_put(txn, to, key, &value, MDB_RESERVE);
+    durable_bytes value = {.size = sizeof record + block->size};
+    int error = store->base->put(txn, to, key, &value);
     if (error != 0)
         return error;
-    memcpy(value.mv_data, &record, sizeof record);
-    memcpy((char *)value.mv_data + sizeof record, block->bytes, block->size);
-    record.crc = disk_crc(store, key, value.mv_data, value.mv_size);
-    memcpy(value.mv_data, &record, sizeof record);
+    memcpy(value.data, &record, sizeof record);
+    memcpy((char *)value.data + sizeof record, block->bytes, block->size);
+    record.crc = disk_crc(store, key, value.data, value.size);
+    memcpy(value.data, &record, sizeof record);
     return 0;
 }
 
 /* ---- transactions ---- */
 
-int durable_disk_begin(axo_store *store, MDB_txn **txn)
+int durable_disk_begin(axo_store *store, durable_txn **txn)
 {
-    return mdb_txn_begin(store->env, NULL, 0, txn);
+    return store->base->begin(store->on, false, txn);
+}
+
+static int disk_look(const axo_store *store, durable_txn **txn)
+{
+    return store->base->begin(store->on, true, txn);
+}
+
+static int disk_put_copy(const axo_store *store, durable_txn *txn, durable_table table,
+                         const durable_bytes *key, const void *bytes, size_t size)
+{
+    durable_bytes value = {.size = size};
+    int error = store->base->put(txn, table, key, &value);
+    if (error == 0)
+        memcpy(value.data, bytes, size);
+    return error;
 }
 
 static void disk_forget_changes(axo_store *store, bool committed)
@@ -127,57 +144,52 @@ static void disk_forget_changes(axo_store *store, bool committed)
         store->next_id = store->was_next_id;
 }
 
-int durable_disk_format(axo_store *store, MDB_txn *txn)
+int durable_disk_format(axo_store *store, durable_txn *txn)
 {
     durable_format format = {.version = DURABLE_VERSION, .next_id = store->next_id};
     memcpy(format.magic, DURABLE_MAGIC, sizeof format.magic);
-    MDB_val key = {.mv_size = 6, .mv_data = "format"};
-    MDB_val value = {.mv_size = sizeof format, .mv_data = &format};
-    return mdb_put(txn, store->meta, &key, &value, 0);
+    durable_bytes key = {.size = 6, .data = "format"};
+    return disk_put_copy(store, txn, DURABLE_META, &key, &format, sizeof format);
 }
 
-static int disk_write_queues(axo_store *store, MDB_txn *txn)
+static int disk_write_queues(axo_store *store, durable_txn *txn)
 {
     int error = 0;
     for (durable_queue *queue = store->changed; queue != NULL && error == 0;
          queue = queue->next_changed) {
         durable_queue_record record = {
             .id = queue->id, .number = queue->number, .event = queue->event};
-        MDB_val key = {.mv_size = queue->length, .mv_data = queue->name};
-        MDB_val value = {.mv_size = sizeof record, .mv_data = &record};
+        durable_bytes key = {.size = queue->length, .data = queue->name};
         record.crc = disk_crc(store, &key, &record, sizeof record);
-        error = mdb_put(txn, store->queues, &key, &value, 0);
+        error = disk_put_copy(store, txn, DURABLE_QUEUES, &key, &record, sizeof record);
     }
     if (error == 0 && store->next_id != store->was_next_id)
         error = durable_disk_format(store, txn);
     return error;
 }
 
-int durable_disk_commit(axo_store *store, MDB_txn *txn)
+int durable_disk_commit(axo_store *store, durable_txn *txn)
 {
     int error = disk_write_queues(store, txn);
     if (error == 0)
-        error = mdb_txn_commit(txn);
+        error = store->base->commit(txn);
     else
-        mdb_txn_abort(txn);
+        store->base->abort(txn);
     disk_forget_changes(store, error == 0);
     (void)atomic_fetch_add(error == 0 ? &store->transactions : &store->errors, 1);
     return error;
 }
 
-void durable_disk_abort(axo_store *store, MDB_txn *txn)
+void durable_disk_abort(axo_store *store, durable_txn *txn)
 {
-    mdb_txn_abort(txn);
+    store->base->abort(txn);
     disk_forget_changes(store, false);
 }
 
 /* A map is never made smaller than what is in use: LMDB sees to it. */
 void durable_disk_reserve(axo_store *store, bool with)
 {
-    uint64_t bytes = store->map_bytes + (with ? store->map_bytes / 8 : 0);
-    (void)pthread_rwlock_wrlock(&store->map);
-    (void)mdb_env_set_mapsize(store->env, bytes);
-    (void)pthread_rwlock_unlock(&store->map);
+    store->base->reserve(store->on, with);
 }
 
 static void disk_change(axo_store *store, durable_queue *queue)
@@ -189,22 +201,22 @@ static void disk_change(axo_store *store, durable_queue *queue)
     store->changed = queue;
 }
 
-int durable_disk_know(axo_store *store, MDB_txn *txn, durable_queue *queue)
+int durable_disk_know(axo_store *store, durable_txn *txn, durable_queue *queue)
 {
     durable_queue_record record;
     if (queue->known)
         return 0;
-    MDB_val key = {.mv_size = queue->length, .mv_data = queue->name};
-    MDB_val value;
-    int error = mdb_get(txn, store->queues, &key, &value);
-    if (error != 0 && error != MDB_NOTFOUND)
+    durable_bytes key = {.size = queue->length, .data = queue->name};
+    durable_bytes value;
+    int error = store->base->get(txn, DURABLE_QUEUES, &key, &value);
+    if (error != 0 && error != DURABLE_NOTFOUND)
         return error;
     if (error == 0) {
-        if (value.mv_size != sizeof record)
-            return MDB_CORRUPTED;
-        memcpy(&record, value.mv_data, sizeof record);
+        if (value.size != sizeof record)
+            return DURABLE_CORRUPTED;
+        memcpy(&record, value.data, sizeof record);
         if (record.crc != disk_crc(store, &key, &record, sizeof record))
-            return MDB_CORRUPTED;
+            return DURABLE_CORRUPTED;
         queue->id = queue->was_id = record.id;
         queue->number = queue->was_number = record.number;
         queue->event = queue->was_event = record.event;
@@ -213,7 +225,7 @@ int durable_disk_know(axo_store *store, MDB_txn *txn, durable_queue *queue)
     return 0;
 }
 
-static int disk_need_id(axo_store *store, MDB_txn *txn, durable_queue *queue)
+static int disk_need_id(axo_store *store, durable_txn *txn, durable_queue *queue)
 {
     int error = durable_disk_know(store, txn, queue);
     if (error != 0)
@@ -224,122 +236,123 @@ static int disk_need_id(axo_store *store, MDB_txn *txn, durable_queue *queue)
     return 0;
 }
 
-int durable_disk_accept(axo_store *store, MDB_txn *txn, durable_queue *queue, durable_block *block)
+int durable_disk_accept(axo_store *store, durable_txn *txn, durable_queue *queue,
+                        durable_block *block)
 {
     unsigned char bytes[DURABLE_KEY];
     int error = disk_need_id(store, txn, queue);
     if (error != 0)
         return error;
     block->number = ++queue->number;
-    MDB_val key = disk_key(bytes, queue->id, block->number);
-    return disk_put(store, txn, store->messages, &key, block);
+    durable_bytes key = disk_key(bytes, queue->id, block->number);
+    return disk_put(store, txn, DURABLE_MESSAGES, &key, block);
 }
 
-int durable_disk_acknowledge(axo_store *store, MDB_txn *txn, const durable_queue *queue,
+int durable_disk_acknowledge(axo_store *store, durable_txn *txn, const durable_queue *queue,
                              uint64_t number)
 {
     unsigned char bytes[DURABLE_KEY];
-    MDB_val key = disk_key(bytes, queue->id, number);
-    int error = mdb_del(txn, store->messages, &key, NULL);
-    return error == MDB_NOTFOUND ? 0 : error;
+    durable_bytes key = disk_key(bytes, queue->id, number);
+    int error = store->base->del(txn, DURABLE_MESSAGES, &key);
+    return error == DURABLE_NOTFOUND ? 0 : error;
 }
 
 /* Writes the failures of a message; UINT32_MAX: one more. A damaged one is left as it is. */
-static int disk_fails(axo_store *store, MDB_txn *txn, uint64_t id, uint64_t number, uint32_t fails)
+static int disk_fails(axo_store *store, durable_txn *txn, uint64_t id, uint64_t number,
+                      uint32_t fails)
 {
     unsigned char bytes[DURABLE_KEY];
     durable_record record;
-    MDB_val key = disk_key(bytes, id, number);
-    MDB_val value;
-    int error = mdb_get(txn, store->messages, &key, &value);
+    durable_bytes key = disk_key(bytes, id, number);
+    durable_bytes value;
+    int error = store->base->get(txn, DURABLE_MESSAGES, &key, &value);
     if (error != 0)
-        return error == MDB_NOTFOUND ? 0 : error;
+        return error == DURABLE_NOTFOUND ? 0 : error;
     if (!disk_is_whole(store, &key, &value))
         return 0;
-    size_t size = value.mv_size;
+    size_t size = value.size;
     char *copy = axo_system_alloc(store->system, size);
     if (copy == NULL)
         return ENOMEM;
-    memcpy(copy, value.mv_data, size);
+    memcpy(copy, value.data, size);
     memcpy(&record, copy, sizeof record);
     record.fails = fails != UINT32_MAX ? fails : record.fails + 1;
     memcpy(copy, &record, sizeof record);
     record.crc = disk_crc(store, &key, copy, size);
     memcpy(copy, &record, sizeof record);
-    value = (MDB_val){.mv_size = size, .mv_data = copy};
-    error = mdb_put(txn, store->messages, &key, &value, 0);
+    error = disk_put_copy(store, txn, DURABLE_MESSAGES, &key, copy, size);
     axo_system_free(store->system, copy, size);
     return error;
 }
 
-int durable_disk_note(axo_store *store, MDB_txn *txn, const durable_queue *queue, uint64_t number,
-                      uint32_t fails)
+int durable_disk_note(axo_store *store, durable_txn *txn, const durable_queue *queue,
+                      uint64_t number, uint32_t fails)
 {
     return disk_fails(store, txn, queue->id, number, fails);
 }
 
-int durable_disk_died(axo_store *store, MDB_txn *txn, uint64_t id, uint64_t number)
+int durable_disk_died(axo_store *store, durable_txn *txn, uint64_t id, uint64_t number)
 {
     return disk_fails(store, txn, id, number, UINT32_MAX);
 }
 
 /* The value as it is, whole or not, goes behind what is known of its death. */
-int durable_disk_bury(axo_store *store, MDB_txn *txn, const durable_queue *queue,
+int durable_disk_bury(axo_store *store, durable_txn *txn, const durable_queue *queue,
                       const durable_block *block)
 {
     unsigned char bytes[DURABLE_KEY];
     struct timespec now;
     durable_dead dead = {
         .reason = block->cause.reason, .code = block->cause.code, .fails = block->fails};
-    MDB_val key = disk_key(bytes, queue->id, block->number);
-    MDB_val value;
-    int error = mdb_get(txn, store->messages, &key, &value);
+    durable_bytes key = disk_key(bytes, queue->id, block->number);
+    durable_bytes value;
+    int error = store->base->get(txn, DURABLE_MESSAGES, &key, &value);
     if (error != 0)
-        return error == MDB_NOTFOUND ? 0 : error;
+        return error == DURABLE_NOTFOUND ? 0 : error;
     (void)clock_gettime(CLOCK_REALTIME, &now);
     dead.died_ns = now.tv_sec * INT64_C(1000000000) + now.tv_nsec;
     memcpy(dead.text, block->cause.text, sizeof dead.text);
     /* `value` is good until the next change of the transaction. */
-    size_t size = sizeof dead + value.mv_size;
+    size_t size = sizeof dead + value.size;
     char *copy = axo_system_alloc(store->system, size);
     if (copy == NULL)
         return ENOMEM;
     memcpy(copy, &dead, sizeof dead);
-    memcpy(copy + sizeof dead, value.mv_data, value.mv_size);
-    value = (MDB_val){.mv_size = size, .mv_data = copy};
-    error = mdb_put(txn, store->dead, &key, &value, 0);
+    memcpy(copy + sizeof dead, value.data, value.size);
+    error = disk_put_copy(store, txn, DURABLE_DEAD, &key, copy, size);
     axo_system_free(store->system, copy, size);
     return error == 0 ? durable_disk_acknowledge(store, txn, queue, block->number) : error;
 }
 
-static durable_block *disk_block(const axo_store *store, const MDB_val *key, const MDB_val *value);
+static durable_block *disk_block(const axo_store *store, const durable_bytes *key,
+                                 const durable_bytes *value);
 
 /* A damaged one cannot be sent again. */
-int durable_disk_letter(axo_store *store, MDB_txn *txn, durable_queue *queue,
+int durable_disk_letter(axo_store *store, durable_txn *txn, durable_queue *queue,
                         const durable_request *request, durable_block **again)
 {
     unsigned char bytes[DURABLE_KEY];
-    MDB_val key = disk_key(bytes, queue->id, request->letter);
-    MDB_val value;
+    durable_bytes key = disk_key(bytes, queue->id, request->letter);
+    durable_bytes value;
     *again = NULL;
-    int error = mdb_get(txn, store->dead, &key, &value);
+    int error = store->base->get(txn, DURABLE_DEAD, &key, &value);
     if (error == 0 && request->then == AXO_STORE_AGAIN) {
-        if (value.mv_size < sizeof(durable_dead))
-            return MDB_CORRUPTED;
-        value.mv_data = (char *)value.mv_data + sizeof(durable_dead);
-        value.mv_size -= sizeof(durable_dead);
+        if (value.size < sizeof(durable_dead))
+            return DURABLE_CORRUPTED;
+        value.data = (char *)value.data + sizeof(durable_dead);
+        value.size -= sizeof(durable_dead);
         durable_block *block = disk_block(store, &key, &value);
         if (block == NULL)
             return ENOMEM;
         block->fails = 0;
-        error = block->damaged ? MDB_CORRUPTED : durable_disk_accept(store, txn, queue, block);
+        error = block->damaged ? DURABLE_CORRUPTED : durable_disk_accept(store, txn, queue, block);
         if (error != 0)
             durable_block_drop(block);
         else
             *again = block;
     }
     if (error == 0)
-        error = mdb_del(txn, store->dead, &key, NULL);
+        error = store->base->del(txn, DURABLE_DEAD, &key);
     if (error != 0 && *again != NULL) {
         durable_block_drop(*again);
         *again = NULL;
@@ -347,57 +360,55 @@ int durable_disk_letter(axo_store *store, MDB_txn *txn, durable_queue *queue,
     return error;
 }
 
-int durable_disk_event(axo_store *store, MDB_txn *txn, durable_queue *queue, durable_block *block)
+int durable_disk_event(axo_store *store, durable_txn *txn, durable_queue *queue,
+                       durable_block *block)
 {
     unsigned char bytes[DURABLE_KEY];
     int error = disk_need_id(store, txn, queue);
     if (error != 0)
         return error;
     block->number = ++queue->event;
-    MDB_val key = disk_key(bytes, queue->id, block->number);
-    return disk_put(store, txn, store->events, &key, block);
+    durable_bytes key = disk_key(bytes, queue->id, block->number);
+    return disk_put(store, txn, DURABLE_EVENTS, &key, block);
 }
 
 /* Deletes the events that the snapshot stands for. */
-int durable_disk_snapshot(axo_store *store, MDB_txn *txn, const durable_queue *queue,
+int durable_disk_snapshot(axo_store *store, durable_txn *txn, const durable_queue *queue,
                           const durable_block *block)
 {
     unsigned char bytes[DURABLE_KEY];
-    MDB_cursor *cursor;
-    MDB_val key = disk_key(bytes, queue->id, 0);
-    MDB_val value;
-    int error = disk_put(store, txn, store->snapshots, &key, block);
-    if (error != 0)
-        return error;
-    error = mdb_cursor_open(txn, store->events, &cursor);
-    if (error != 0)
-        return error;
-    error = mdb_cursor_get(cursor, &key, &value, MDB_SET_RANGE);
-    while (error == 0 && key.mv_size == DURABLE_KEY && disk_number(key.mv_data) == queue->id &&
-           disk_number((unsigned char *)key.mv_data + 8) <= block->number) {
-        error = mdb_cursor_del(cursor, 0);
-        if (error == 0)
-            error = mdb_cursor_get(cursor, &key, &value, MDB_GET_CURRENT);
+    durable_bytes key = disk_key(bytes, queue->id, 0);
+    int error = disk_put(store, txn, DURABLE_SNAPSHOTS, &key, block);
+    while (error == 0) {
+        durable_bytes value;
+        durable_bytes first = key;
+        error = store->base->seek(txn, DURABLE_EVENTS, &first, &value);
+        if (error == 0 && (first.size != DURABLE_KEY || disk_number(first.data) != queue->id))
+            error = DURABLE_NOTFOUND;
+        uint64_t number = error == 0 ? disk_number((unsigned char *)first.data + 8) : UINT64_MAX;
+        if (number > block->number)
+            break;
+        first = disk_key(bytes, queue->id, number); /* what lies in the table is not its own key */
+        error = store->base->del(txn, DURABLE_EVENTS, &first);
     }
-    mdb_cursor_close(cursor);
-    /* EINVAL: the last one of all was deleted, and the cursor is nowhere */
-    return error == MDB_NOTFOUND || error == EINVAL ? 0 : error;
+    return error == DURABLE_NOTFOUND ? 0 : error;
 }
 
 /* ---- reading ---- */
 
-static durable_block *disk_block(const axo_store *store, const MDB_val *key, const MDB_val *value)
+static durable_block *disk_block(const axo_store *store, const durable_bytes *key,
+                                 const durable_bytes *value)
 {
     durable_record record = {0};
     bool whole = disk_is_whole(store, key, value);
     if (whole)
-        memcpy(&record, value->mv_data, sizeof record);
+        memcpy(&record, value->data, sizeof record);
     durable_block *block = durable_block_make(
-        store->system, record.tag, (const char *)value->mv_data + sizeof record, record.size);
+        store->system, record.tag, (const char *)value->data + sizeof record, record.size);
     if (block == NULL)
         return NULL;
     block->damaged = !whole;
-    block->number = whole ? record.number : disk_number((unsigned char *)key->mv_data + 8);
+    block->number = whole ? record.number : disk_number((unsigned char *)key->data + 8);
     block->fails = record.fails;
     block->accepted_ns = record.accepted_ns;
     block->again = record.run != store->run || record.fails > 0;
@@ -407,46 +418,39 @@ static durable_block *disk_block(const axo_store *store, const MDB_val *key, con
 }
 
 /* Blocks of one queue behind `after`. */
-static int disk_read(axo_store *store, MDB_txn *txn, MDB_dbi from, uint64_t id, uint64_t after,
-                     uint64_t max, durable_list *out, bool *more)
+static int disk_read(axo_store *store, durable_txn *txn, durable_table from, uint64_t id,
+                     uint64_t after, uint64_t max, durable_list *out, bool *more)
 {
     unsigned char bytes[DURABLE_KEY];
-    MDB_cursor *cursor;
-    MDB_val value;
-    int error = mdb_cursor_open(txn, from, &cursor);
-    if (error != 0)
-        return error;
-    MDB_val key = disk_key(bytes, id, after + 1);
+    durable_bytes value;
+    durable_bytes key = disk_key(bytes, id, after + 1);
     *more = false;
-    error = mdb_cursor_get(cursor, &key, &value, MDB_SET_RANGE);
-    while (error == 0 && key.mv_size == DURABLE_KEY && disk_number(key.mv_data) == id) {
+    int error = store->base->seek(txn, from, &key, &value);
+    while (error == 0 && key.size == DURABLE_KEY && disk_number(key.data) == id) {
         if (out->count == max) {
             *more = true;
             break;
         }
         durable_block *block = disk_block(store, &key, &value);
-        if (block == NULL) {
-            error = ENOMEM;
-            break;
-        }
+        if (block == NULL)
+            return ENOMEM;
         durable_list_push(out, block);
-        error = mdb_cursor_get(cursor, &key, &value, MDB_NEXT);
+        error = store->base->step(txn, &key, &value);
     }
-    mdb_cursor_close(cursor);
-    return error == MDB_NOTFOUND ? 0 : error;
+    return error == DURABLE_NOTFOUND ? 0 : error;
 }
 
 int durable_disk_load(axo_store *store, const durable_queue *queue, uint64_t after, uint64_t max,
                       durable_list *out, bool *more)
 {
-    MDB_txn *txn;
+    durable_txn *txn;
     *out = (durable_list){0};
     *more = false;
-    int error = mdb_txn_begin(store->env, NULL, MDB_RDONLY, &txn);
+    int error = disk_look(store, &txn);
     if (error != 0)
         return error;
-    error = disk_read(store, txn, store->messages, queue->id, after, max, out, more);
-    mdb_txn_abort(txn);
+    error = disk_read(store, txn, DURABLE_MESSAGES, queue->id, after, max, out, more);
+    store->base->abort(txn);
     return error;
 }
 
@@ -454,16 +458,16 @@ int durable_disk_recover(axo_store *store, const durable_queue *queue, uint64_t 
                          durable_list *out, bool *more, bool *harmed)
 {
     unsigned char bytes[DURABLE_KEY];
-    MDB_txn *txn;
-    MDB_val value;
+    durable_txn *txn;
+    durable_bytes value;
     *out = (durable_list){0};
     *more = false;
-    int error = mdb_txn_begin(store->env, NULL, MDB_RDONLY, &txn);
+    int error = disk_look(store, &txn);
     if (error != 0)
         return error;
-    MDB_val key = disk_key(bytes, queue->id, 0);
+    durable_bytes key = disk_key(bytes, queue->id, 0);
     if (after == 0)
-        error = mdb_get(txn, store->snapshots, &key, &value);
+        error = store->base->get(txn, DURABLE_SNAPSHOTS, &key, &value);
     if (after == 0 && error == 0) {
         durable_block *block = disk_block(store, &key, &value);
         error = block != NULL ? 0 : ENOMEM;
@@ -474,9 +478,9 @@ int durable_disk_recover(axo_store *store, const durable_queue *queue, uint64_t 
         }
     }
     durable_list events = {0};
-    if (error == 0 || error == MDB_NOTFOUND)
-        error = disk_read(store, txn, store->events, queue->id, after, max, &events, more);
-    mdb_txn_abort(txn);
+    if (error == 0 || error == DURABLE_NOTFOUND)
+        error = disk_read(store, txn, DURABLE_EVENTS, queue->id, after, max, &events, more);
+    store->base->abort(txn);
     for (durable_block *it = events.first; it != NULL; it = it->next) {
         it->kind = DURABLE_EVENT;
         it->damaged = it->damaged || it->number != ++after;
@@ -487,42 +491,48 @@ int durable_disk_recover(axo_store *store, const durable_queue *queue, uint64_t 
     return error;
 }
 
+int durable_disk_meet(axo_store *store, durable_queue *queue)
+{
+    durable_txn *txn;
+    int error = disk_look(store, &txn);
+    if (error != 0)
+        return error;
+    error = durable_disk_know(store, txn, queue);
+    store->base->abort(txn);
+    return error;
+}
+
 /* ---- the dead ---- */
 
-/* The value of the first letter behind *number, as a copy; store->map is held. */
-static int disk_next_dead(axo_store *store, MDB_txn *txn, const char *name, uint64_t *number,
+/* The value of the first letter behind *number, as a copy. */
+static int disk_next_dead(axo_store *store, durable_txn *txn, const char *name, uint64_t *number,
                           char **copy, size_t *size)
 {
     unsigned char bytes[DURABLE_KEY];
     durable_queue_record queue;
-    MDB_cursor *cursor;
-    MDB_val key = {.mv_size = strlen(name), .mv_data = (void *)(uintptr_t)name};
-    MDB_val value;
-    int error = mdb_get(txn, store->queues, &key, &value);
+    durable_bytes key = {.size = strlen(name), .data = (void *)(uintptr_t)name};
+    durable_bytes value;
+    int error = store->base->get(txn, DURABLE_QUEUES, &key, &value);
     if (error != 0)
         return error;
-    if (value.mv_size != sizeof queue)
-        return MDB_CORRUPTED;
-    memcpy(&queue, value.mv_data, sizeof queue);
-    error = mdb_cursor_open(txn, store->dead, &cursor);
-    if (error != 0)
-        return error;
+    if (value.size != sizeof queue)
+        return DURABLE_CORRUPTED;
+    memcpy(&queue, value.data, sizeof queue);
     key = disk_key(bytes, queue.id, *number + 1);
-    error = mdb_cursor_get(cursor, &key, &value, MDB_SET_RANGE);
-    if (error == 0 && (key.mv_size != DURABLE_KEY || disk_number(key.mv_data) != queue.id))
-        error = MDB_NOTFOUND;
-    if (error == 0 && value.mv_size < sizeof(durable_dead))
-        error = MDB_CORRUPTED;
+    error = store->base->seek(txn, DURABLE_DEAD, &key, &value);
+    if (error == 0 && (key.size != DURABLE_KEY || disk_number(key.data) != queue.id))
+        error = DURABLE_NOTFOUND;
+    if (error == 0 && value.size < sizeof(durable_dead))
+        error = DURABLE_CORRUPTED;
     if (error == 0) {
-        *number = disk_number((unsigned char *)key.mv_data + 8);
-        *size = value.mv_size;
-        *copy = axo_system_alloc(store->system, value.mv_size);
+        *number = disk_number((unsigned char *)key.data + 8);
+        *size = value.size;
+        *copy = axo_system_alloc(store->system, value.size);
         if (*copy != NULL)
-            memcpy(*copy, value.mv_data, value.mv_size);
+            memcpy(*copy, value.data, value.size);
         else
             error = ENOMEM;
     }
-    mdb_cursor_close(cursor);
     return error;
 }
 
@@ -554,19 +564,19 @@ static axo_store_then disk_show(uint64_t number, const char *copy, size_t size,
     return look(user, &letter);
 }
 
-int durable_disk_dead(axo_store *store, const char *name, uint64_t *number, axo_store_dead_fn look,
-                      void *user, axo_store_then *then)
+int durable_disk_dead(axo_store *store, const char *name, uint64_t *number, uint64_t end,
+                      axo_store_dead_fn look, void *user, axo_store_then *then)
 {
-    MDB_txn *txn;
+    durable_txn *txn;
     char *copy = NULL;
     size_t size = 0;
-    (void)pthread_rwlock_rdlock(&store->map);
-    int error = mdb_txn_begin(store->env, NULL, MDB_RDONLY, &txn);
+    int error = disk_look(store, &txn);
     if (error == 0) {
         error = disk_next_dead(store, txn, name, number, &copy, &size);
-        mdb_txn_abort(txn);
+        store->base->abort(txn);
     }
-    (void)pthread_rwlock_unlock(&store->map);
+    if (error == 0 && *number >= end)
+        error = DURABLE_NOTFOUND;
     if (error == 0)
         *then = disk_show(*number, copy, size, look, user);
     if (copy != NULL)

@@ -318,40 +318,47 @@ axo_status axo_system_durable_send(axo_store *store, const char *name, uint32_t 
         return status;
     durable_enter(store);
     durable_request *request = send_make(store, axo_ref_none(), tag, payload, size);
-    status = request != NULL ? send_and_wait(store, name, request, timeout_ns, answer)
-                             : AXO_ENOMEM;
+    status = request != NULL ? send_and_wait(store, name, request, timeout_ns, answer) : AXO_ENOMEM;
     durable_leave(store);
     return status;
 }
 
 /* ---- the dead-letter box ---- */
 
-static axo_status dead_act(axo_store *store, const char *name, uint64_t number, uint32_t then)
+/* *end becomes the number under which it was accepted anew, if that is less. */
+static axo_status dead_act(axo_store *store, const char *name, uint64_t number, uint32_t then,
+                           uint64_t *end)
 {
+    axo_durable_answer answer = {.number = 0};
     durable_request *request = durable_alloc(store->system, sizeof *request);
     if (request == NULL)
         return AXO_ENOMEM;
     request->letter = number;
     request->then = then;
-    return send_and_wait(store, name, request, -1, NULL);
+    axo_status status = send_and_wait(store, name, request, -1, &answer);
+    if (answer.number > 0 && answer.number < *end)
+        *end = answer.number;
+    return status;
 }
 
+/* What has been sent again, and is dead again, is not shown once more. */
 static axo_status dead_show(axo_store *store, const char *name, axo_store_dead_fn look, void *user,
                             uint64_t *count)
 {
     uint64_t shown = 0;
     uint64_t number = 0;
+    uint64_t end = UINT64_MAX;
     axo_status status = AXO_OK;
     for (;;) {
         axo_store_then then = AXO_STORE_KEEP;
-        int error = durable_disk_dead(store, name, &number, look, user, &then);
-        if (error == MDB_NOTFOUND)
+        int error = durable_disk_dead(store, name, &number, end, look, user, &then);
+        if (error == DURABLE_NOTFOUND)
             break;
         if (error != 0)
             return error == ENOMEM ? AXO_ENOMEM : AXO_ESYSTEM;
         shown++;
         if (then == AXO_STORE_DELETE || then == AXO_STORE_AGAIN)
-            status = dead_act(store, name, number, then);
+            status = dead_act(store, name, number, then, &end);
         if (status != AXO_OK)
             return status;
     }

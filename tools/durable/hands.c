@@ -17,7 +17,7 @@
 /* Counts what the last process had in hand. A slot that has what cannot be is of nobody. */
 static int hands_count(axo_store *store)
 {
-    MDB_txn *txn = NULL;
+    durable_txn *txn = NULL;
     int error = 0;
     for (size_t i = 0; i < HANDS_MAX && error == 0; i++) {
         uint64_t id = atomic_load(&store->hands[i].id);
@@ -85,7 +85,7 @@ void durable_hands_close(axo_store *store)
 
 durable_hand *durable_hands_take(axo_store *store)
 {
-    for (size_t i = 0; i < HANDS_MAX; i++) {
+    for (size_t i = 0; store->hands != NULL && i < HANDS_MAX; i++) {
         durable_hand *hand = &store->hands[(store->next_hand + i) % HANDS_MAX];
         if (atomic_load(&hand->used) != 0)
             continue;

@@ -53,7 +53,7 @@ static axo_status journal_apply(axo_ctx *ctx, void *state, durable_life *life,
                                      .sender = life->recovering ? axo_ref_none() : block->sender,
                                      .recovering = life->recovering};
     if (block->damaged)
-        return axo_fail(ctx, MDB_CORRUPTED, "the journal is damaged at event %llu",
+        return axo_fail(ctx, DURABLE_CORRUPTED, "the journal is damaged at event %llu",
                         (unsigned long long)life->applied + 1);
     life->applied = block->number;
     if (block->kind == DURABLE_EVENT)

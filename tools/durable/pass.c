@@ -79,7 +79,7 @@ static bool pass_has(const durable_life *life)
            life->taken_note != 0;
 }
 
-static int pass_write_life(axo_store *store, MDB_txn *txn, durable_life *life)
+static int pass_write_life(axo_store *store, durable_txn *txn, durable_life *life)
 {
     durable_queue *queue = life->queue;
     int error = durable_disk_know(store, txn, queue);
@@ -116,7 +116,7 @@ static void pass_wrote_life(durable_life *life)
         &life->taken_events); /* of an instance that has ended: the next reads them */
 }
 
-static int pass_write_request(axo_store *store, MDB_txn *txn, durable_request *request)
+static int pass_write_request(axo_store *store, durable_txn *txn, durable_request *request)
 {
     if (request->block != NULL)
         return durable_disk_accept(store, txn, request->queue, request->block);
@@ -135,9 +135,16 @@ static void pass_unwrite_request(durable_request *request)
     request->block = NULL;
 }
 
+bool durable_pass_is_away(int error)
+{
+    return error == ENOTCONN || error == ETIMEDOUT || error == EBUSY || error == ESTALE;
+}
+
 static void pass_answer(axo_store *store, durable_request *request, axo_status status, int error)
 {
-    request->answer.status = status;
+    request->answer.status = error == ETIMEDOUT ? AXO_ETIMEDOUT
+                             : error == ENOMEM  ? AXO_ENOMEM
+                                                : status;
     request->answer.error = error;
     request->answer.number = status == AXO_OK && request->block ? request->block->number : 0;
     if (request->letter == 0)
@@ -176,7 +183,7 @@ static void pass_hand_on(durable_pass *pass, durable_request *request)
 static int pass_write_all(durable_pass *pass)
 {
     axo_store *store = pass->store;
-    MDB_txn *txn;
+    durable_txn *txn;
     bool any = pass->requests != NULL;
     for (durable_life *it = pass->lives; it != NULL; it = it->next_pass)
         any = any || pass_has(it);
@@ -209,7 +216,7 @@ static int pass_write_all(durable_pass *pass)
 
 static int pass_write_one_life(axo_store *store, durable_life *life)
 {
-    MDB_txn *txn;
+    durable_txn *txn;
     int error = durable_disk_begin(store, &txn);
     if (error != 0)
         return error;
@@ -225,7 +232,7 @@ static int pass_write_one_life(axo_store *store, durable_life *life)
 
 static int pass_write_one_request(axo_store *store, durable_request *request)
 {
-    MDB_txn *txn;
+    durable_txn *txn;
     int error = durable_disk_begin(store, &txn);
     if (error != 0)
         return error;
@@ -239,23 +246,40 @@ static int pass_write_one_request(axo_store *store, durable_request *request)
     return error;
 }
 
-static void pass_write_each(durable_pass *pass)
+/* Each life, until the base is away; 0, or that it is. */
+static int pass_write_lives(durable_pass *pass)
 {
     axo_store *store = pass->store;
+    int away = 0;
     durable_disk_reserve(store, true);
-    for (durable_life *it = pass->lives; it != NULL; it = it->next_pass) {
+    for (durable_life *it = pass->lives; it != NULL && away == 0; it = it->next_pass) {
         int error = pass_has(it) ? pass_write_one_life(store, it) : 0;
         if (error != 0)
             pass->unfinished = error;
+        away = durable_pass_is_away(error) ? ENOTCONN : 0;
     }
     durable_disk_reserve(store, false);
-    int error = 0;
+    return away;
+}
+
+/* All at once has failed with `error`. */
+static void pass_write_each(durable_pass *pass, int error)
+{
+    axo_store *store = pass->store;
+    bool tries = !durable_pass_is_away(error);
     uint32_t refused = 0;
+    if (!tries)
+        pass->unfinished = error;
+    else if ((error = pass_write_lives(pass)) != 0)
+        tries = false;
     for (durable_request *it = pass->requests; it != NULL; it = it->next) {
-        if (refused < PASS_REFUSALS)
+        if (tries)
             error = pass_write_one_request(store, it);
         refused = error == 0 ? 0 : refused + 1;
         pass_answer(store, it, error == 0 ? AXO_OK : AXO_ESYSTEM, error);
+        if (tries && durable_pass_is_away(error))
+            error = ENOTCONN; /* the others were not tried */
+        tries = tries && refused < PASS_REFUSALS && !durable_pass_is_away(error);
     }
 }
 
@@ -350,18 +374,13 @@ static int pass_recover(durable_pass *pass, durable_life *life)
 static int pass_begin(durable_pass *pass, durable_life *life, bool *serves)
 {
     axo_store *store = pass->store;
-    MDB_txn *txn;
     (void)pthread_mutex_lock(&store->mutex);
     *serves = life->queue->lives == life && !life->ended;
     (void)pthread_mutex_unlock(&store->mutex);
     if (life->active || !*serves)
         return 0;
     if (!life->queue->known) {
-        int error = durable_disk_begin(store, &txn);
-        if (error != 0)
-            return error;
-        error = durable_disk_know(store, txn, life->queue);
-        durable_disk_abort(store, txn);
+        int error = durable_disk_meet(store, life->queue);
         if (error != 0)
             return error;
     }
@@ -390,7 +409,7 @@ void durable_pass_run(durable_pass *pass)
     axo_store *store = pass->store;
     int error = pass_write_all(pass);
     if (error != 0)
-        pass_write_each(pass);
+        pass_write_each(pass, error);
     for (durable_request *it = pass->requests; it != NULL; it = it->next) {
         if (it->answer.status == AXO_OK)
             pass_hand_on(pass, it);

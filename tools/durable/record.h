@@ -17,6 +17,11 @@ typedef struct durable_format {
     uint32_t reserved;
     uint64_t next_id;
 } durable_format;
+/* Of a store in which nothing is. */
+#define DURABLE_FORMAT_FRESH                                                                       \
+    {                                                                                              \
+        .magic = DURABLE_MAGIC, .version = DURABLE_VERSION, .next_id = 1                           \
+    }
 
 typedef struct durable_queue_record {
     uint32_t crc;

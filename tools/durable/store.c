@@ -6,8 +6,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "lmdb_base.h"
 #include "pattern/given.h"
-#include "record.h"
 #include "store.h"
 
 /* ---- names and classes ---- */
@@ -78,6 +78,15 @@ void durable_life_free(durable_life *life)
 
 /* ---- begin and end ---- */
 
+/* What it stands on is free for another one then. */
+static void store_close(axo_store *store)
+{
+    if (store->on != NULL)
+        store->base->close(store->on);
+    store->on = NULL;
+    durable_hands_close(store);
+}
+
 static void store_free(axo_store *store)
 {
     for (size_t i = 0; i < DURABLE_BUCKETS; i++) {
@@ -97,9 +106,8 @@ static void store_free(axo_store *store)
         store->classes = it->next;
         axo_system_free(store->system, it, sizeof *it);
     }
-    durable_disk_close(store);
+    store_close(store);
     (void)pthread_cond_destroy(&store->answered);
-    (void)pthread_rwlock_destroy(&store->map);
     (void)pthread_mutex_destroy(&store->mutex);
     axo_system_free(store->system, store, sizeof *store);
 }
@@ -152,7 +160,7 @@ static axo_status store_read(const axo_store_settings *from, axo_store_settings 
     return AXO_OK;
 }
 
-static axo_store *store_make(axo_system *system, const axo_store_settings *settings)
+static axo_store *store_make(axo_system *system, const durable_ways *ways)
 {
     pthread_condattr_t how;
     axo_store *store = durable_alloc(system, sizeof *store);
@@ -163,21 +171,16 @@ static axo_store *store_make(axo_system *system, const axo_store_settings *setti
         axo_system_free(system, store, sizeof *store);
         return NULL;
     }
-    const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
     store->system = system;
     store->pid = getpid();
     store->secret = chance[0];
     store->run = chance[1];
-    store->map_bytes = (settings->map_bytes + page - 1) / page * page;
-    store->sync = settings->sync;
-    store->sync_ms = settings->sync_ms;
-    store->loaded_max = settings->loaded_max;
-    store->no_check = settings->no_check == 1;
-    store->owner_fd = -1;
+    store->sync = ways->sync;
+    store->sync_ms = ways->sync_ms;
+    store->loaded_max = ways->loaded_max;
     store->requests_end = &store->requests;
     store->work_end = &store->work;
     (void)pthread_mutex_init(&store->mutex, NULL);
-    (void)pthread_rwlock_init(&store->map, NULL);
     (void)pthread_condattr_init(&how);
     (void)pthread_condattr_setclock(&how, CLOCK_MONOTONIC);
     (void)pthread_cond_init(&store->answered, &how);
@@ -199,33 +202,39 @@ static axo_status store_attach(axo_store *store)
     status = axo_system_spawn(store->system, &props, &store->writer);
     if (status == AXO_OK)
         return AXO_OK;
-    /* `store` stays until the system ends; its files are free again at once */
+    /* `store` stays until the system ends; its base is free again at once */
     store->closed = true;
-    durable_disk_close(store);
+    store_close(store);
     return status;
 }
 
-axo_status axo_store_open(axo_system *system, const axo_store_settings *settings,
-                          axo_store_problem *problem, axo_store **out)
+static axo_status store_begin(axo_store *store, const char *folder, axo_store_problem *problem)
 {
-    axo_store_settings read;
-    axo_store_problem own;
-    axo_status status = AXO_OK;
-    if (problem == NULL)
-        problem = &own;
-    memset(problem, 0, sizeof *problem);
-    if (out == NULL)
-        return AXO_EINVAL;
-    *out = NULL;
-    if (system == NULL)
-        return AXO_EINVAL;
-    status = store_read(settings, &read);
-    if (status != AXO_OK)
+    durable_disk_init(store);
+    axo_status status = durable_format_read(store, problem);
+    if (status != AXO_OK || folder == NULL)
         return status;
-    axo_store *store = store_make(system, &read);
-    if (store == NULL)
+    int error = durable_hands_open(store, folder);
+    if (error == 0)
+        return AXO_OK;
+    problem->error = error;
+    (void)snprintf(problem->text, sizeof problem->text, "what was in hand: %s",
+                   durable_disk_text(store, error));
+    return error == ENOMEM ? AXO_ENOMEM : AXO_ESYSTEM;
+}
+
+axo_status axo_store_open_on(axo_system *system, const durable_ways *ways,
+                              axo_store_problem *problem, axo_store **out)
+{
+    *out = NULL;
+    axo_store *store = store_make(system, ways);
+    if (store == NULL) {
+        ways->base->close(ways->on);
         return AXO_ENOMEM;
-    (void)durable_disk_open(store, read.path, problem, &status);
+    }
+    store->base = ways->base;
+    store->on = ways->on;
+    axo_status status = store_begin(store, ways->folder, problem);
     if (status != AXO_OK) {
         store_free(store);
         return status;
@@ -234,6 +243,34 @@ axo_status axo_store_open(axo_system *system, const axo_store_settings *settings
     if (status == AXO_OK)
         *out = store;
     return status;
+}
+
+axo_status axo_store_open(axo_system *system, const axo_store_settings *settings,
+                          axo_store_problem *problem, axo_store **out)
+{
+    axo_store_settings read;
+    axo_store_problem own;
+    durable_lmdb *lmdb;
+    if (problem == NULL)
+        problem = &own;
+    memset(problem, 0, sizeof *problem);
+    if (out == NULL)
+        return AXO_EINVAL;
+    *out = NULL;
+    if (system == NULL)
+        return AXO_EINVAL;
+    axo_status status = store_read(settings, &read);
+    if (status == AXO_OK)
+        status = durable_lmdb_open(system, &read, problem, &lmdb);
+    if (status != AXO_OK)
+        return status;
+    const durable_ways ways = {.base = &durable_lmdb_base,
+                               .on = lmdb,
+                               .folder = read.path,
+                               .sync = read.sync,
+                               .sync_ms = read.sync_ms,
+                               .loaded_max = read.loaded_max};
+    return axo_store_open_on(system, &ways, problem, out);
 }
 
 axo_status axo_store_count(axo_store *store, axo_store_figures *out)

@@ -1,6 +1,6 @@
 /* store.h - a store, the mailboxes in it, the lives of the actors that have them.
  *
- *   axo_store      one LMDB environment of one system, and its writer, an actor (writer.c)
+ *   axo_store      a base (base.h) of one system, and its writer, an actor (writer.c)
  *   durable_queue  a name: its mailbox, journal and dead-letter box; there until the store closes
  *   durable_life   one actor, over all its instances
  *   durable_block  a message, an event or a snapshot: on its way to disk, or from it
@@ -34,10 +34,10 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-#include <lmdb.h>
-
 #include <axo/axo.h>
 #include <axo/durable.h>
+
+#include "base.h"
 
 /* To the writer: look at the lists; sync. Of the writer: to an actor, that its lists have
  * something. The end of an actor, a durable_end. */
@@ -211,23 +211,14 @@ struct axo_store {
     axo_ref writer;
     uint64_t secret;
     uint64_t run; /* this opening's: who sent a message of another is not known any more */
-    MDB_env *env;
+    const durable_base *base;
+    void *on;
     durable_hand *hands;
     size_t next_hand; /* the writer's */
-    MDB_dbi meta;
-    MDB_dbi queues;
-    MDB_dbi messages;
-    MDB_dbi dead;
-    MDB_dbi events;
-    MDB_dbi snapshots;
-    uint64_t map_bytes;
     uint32_t sync;
     uint32_t sync_ms;
     uint32_t loaded_max;
-    bool no_check;
-    int owner_fd;
     uint32_t crc[256];
-    pthread_rwlock_t map; /* read: a read transaction of another thread; write: a new size */
     /* mutex */
     pthread_mutex_t mutex;
     pthread_cond_t answered; /* a request is, or the last guest has left */
@@ -290,31 +281,35 @@ void durable_leave(axo_store *store);
 
 /* ---- disk.c ---- */
 
-/* Each returns 0, an errno or an error of LMDB. Those with a transaction leave its end to the
+/* Each returns 0, an errno or an error of the base. Those with a transaction leave its end to the
  * caller. */
 /* Before all else. */
 void durable_disk_init(axo_store *store);
 /* Writes the format, with the next id. */
-int durable_disk_format(axo_store *store, MDB_txn *txn);
-int durable_disk_begin(axo_store *store, MDB_txn **txn);
+int durable_disk_format(axo_store *store, durable_txn *txn);
+int durable_disk_begin(axo_store *store, durable_txn **txn);
 /* Also writes what has changed of the queues; on failure they are what they were. */
-int durable_disk_commit(axo_store *store, MDB_txn *txn);
-void durable_disk_abort(axo_store *store, MDB_txn *txn);
+int durable_disk_commit(axo_store *store, durable_txn *txn);
+void durable_disk_abort(axo_store *store, durable_txn *txn);
 /* The map for the time being: with the reserve, or without. */
 void durable_disk_reserve(axo_store *store, bool with);
-int durable_disk_know(axo_store *store, MDB_txn *txn, durable_queue *queue);
-int durable_disk_accept(axo_store *store, MDB_txn *txn, durable_queue *queue, durable_block *block);
-int durable_disk_acknowledge(axo_store *store, MDB_txn *txn, const durable_queue *queue,
+int durable_disk_know(axo_store *store, durable_txn *txn, durable_queue *queue);
+/* By a transaction that reads. */
+int durable_disk_meet(axo_store *store, durable_queue *queue);
+int durable_disk_accept(axo_store *store, durable_txn *txn, durable_queue *queue,
+                        durable_block *block);
+int durable_disk_acknowledge(axo_store *store, durable_txn *txn, const durable_queue *queue,
                              uint64_t number);
-int durable_disk_note(axo_store *store, MDB_txn *txn, const durable_queue *queue, uint64_t number,
-                      uint32_t fails);
+int durable_disk_note(axo_store *store, durable_txn *txn, const durable_queue *queue,
+                      uint64_t number, uint32_t fails);
 /* Deletes a letter, or gives it to `again` first, a block that is accepted anew; NULL: not. */
-int durable_disk_letter(axo_store *store, MDB_txn *txn, durable_queue *queue,
+int durable_disk_letter(axo_store *store, durable_txn *txn, durable_queue *queue,
                         const durable_request *request, durable_block **again);
-int durable_disk_bury(axo_store *store, MDB_txn *txn, const durable_queue *queue,
+int durable_disk_bury(axo_store *store, durable_txn *txn, const durable_queue *queue,
                       const durable_block *block);
-int durable_disk_event(axo_store *store, MDB_txn *txn, durable_queue *queue, durable_block *block);
-int durable_disk_snapshot(axo_store *store, MDB_txn *txn, const durable_queue *queue,
+int durable_disk_event(axo_store *store, durable_txn *txn, durable_queue *queue,
+                       durable_block *block);
+int durable_disk_snapshot(axo_store *store, durable_txn *txn, const durable_queue *queue,
                           const durable_block *block);
 /* Reads messages behind `after`, at most `max`; *more: there are others. A damaged one has no
  * payload and says so. */
@@ -323,24 +318,26 @@ int durable_disk_load(axo_store *store, const durable_queue *queue, uint64_t aft
 /* Reads the snapshot, if `after` is 0, and events behind `after`. */
 int durable_disk_recover(axo_store *store, const durable_queue *queue, uint64_t after, uint64_t max,
                          durable_list *out, bool *more, bool *harmed);
-/* Reads the letter behind *number, and shows it; MDB_NOTFOUND: there is none. Any thread. */
-int durable_disk_dead(axo_store *store, const char *name, uint64_t *number, axo_store_dead_fn look,
-                      void *user, axo_store_then *then);
-const char *durable_disk_text(int error);
+/* Reads the letter behind *number, before `end`, and shows it; DURABLE_NOTFOUND: there is none. Any
+ * thread. */
+int durable_disk_dead(axo_store *store, const char *name, uint64_t *number, uint64_t end,
+                      axo_store_dead_fn look, void *user, axo_store_then *then);
+const char *durable_disk_text(const axo_store *store, int error);
 
 /* The process has died under a message. */
-int durable_disk_died(axo_store *store, MDB_txn *txn, uint64_t id, uint64_t number);
+int durable_disk_died(axo_store *store, durable_txn *txn, uint64_t id, uint64_t number);
 
 /* ---- durable.c ---- */
 
 void durable_request_free(axo_store *store, durable_request *request);
 
-/* ---- open.c ---- */
+/* ---- format.c ---- */
 
-/* Opens a folder; else *status and *problem say why not, and durable_disk_close is to be called. */
-int durable_disk_open(axo_store *store, const char *path, axo_store_problem *problem,
-                      axo_status *status);
-void durable_disk_close(axo_store *store);
+/* Says why a base's format is none of this version's; `what` is where it was found. */
+axo_status durable_format_check(const char *what, const durable_bytes *value,
+                                axo_store_problem *problem);
+/* Reads the base's own. */
+axo_status durable_format_read(axo_store *store, axo_store_problem *problem);
 
 /* ---- hands.c ---- */
 
@@ -382,6 +379,8 @@ typedef struct durable_pass {
 void durable_pass_take(durable_pass *pass, axo_store *store);
 /* Writes and reads: the requests have their answers and the lives their blocks then. Blocks. */
 void durable_pass_run(durable_pass *pass);
+/* Whether an error is of the base itself, so that no other transaction fares better. */
+bool durable_pass_is_away(int error);
 /* Puts a life into the pass, if it is not in it. */
 void durable_pass_join(durable_pass *pass, durable_life *life);
 

@@ -213,7 +213,7 @@ static void writer_sync_later(axo_ctx *ctx, axo_store *store)
     store->sync_due = axo_send_after(ctx, store->sync_ms * INT64_C(1000000), axo_self(ctx),
                                      DURABLE_SYNC, NULL, 0) == AXO_OK;
     if (!store->sync_due)
-        (void)mdb_env_sync(store->env, 1);
+        (void)store->base->sync(store->on);
 }
 
 static void writer_turn(axo_ctx *ctx, axo_store *store)
@@ -226,7 +226,7 @@ static void writer_turn(axo_ctx *ctx, axo_store *store)
         durable_pass_run(&pass);
     if (failing == 0 && store->failing > 0)
         (void)axo_log(ctx, AXO_LOG_ERROR, "the store cannot go on, and tries again: %s",
-                      durable_disk_text(pass.unfinished));
+                      durable_disk_text(store, pass.unfinished));
     writer_answer_all(ctx, &pass);
     if (!writer_let_go(ctx, &pass))
         writer_try_later(ctx, store);
@@ -258,7 +258,7 @@ static axo_status writer_receive(axo_ctx *ctx, void *state, const axo_message *m
         return AXO_OK;
     case DURABLE_SYNC:
         store->sync_due = false;
-        (void)mdb_env_sync(store->env, 1);
+        (void)store->base->sync(store->on);
         return AXO_OK;
     case DURABLE_GONE:
         if (message->size != sizeof end)
@@ -293,8 +293,9 @@ static bool writer_closes(axo_store *store)
 static axo_status writer_post_stop(axo_ctx *ctx, void *state)
 {
     axo_store *store = ((writer *)state)->store;
-    durable_pass pass;
-    for (int i = 0; i < WRITER_LAST && !writer_closes(store); i++) {
+    durable_pass pass = {.unfinished = 0};
+    for (int i = 0;
+         i < WRITER_LAST && !durable_pass_is_away(pass.unfinished) && !writer_closes(store); i++) {
         durable_pass_take(&pass, store);
         durable_pass_run(&pass);
         writer_answer_all(ctx, &pass);

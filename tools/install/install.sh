@@ -75,7 +75,7 @@ beside() { # a library of its own, if it was built; what it stands on
         say "note: no libaxo-$1: it was not built, without $2"
         return
     fi
-    put 644 "$INCDIR/axo" "include/axo/$1.h"
+    put 644 "$INCDIR/axo" "include/axo/${1//-/_}.h"
     [ "$1" != record ] || put 644 "$INCDIR/axo" include/axo/report.h
     put 644 "$LIBDIR" "$built/libaxo-$1.a"
     put 755 "$LIBDIR" "$built/libaxo-$1.so.$VERSION"
@@ -87,7 +87,7 @@ library() {
     local PC_LIBDIR PC_INCDIR CMAKE_INCDIR MAJOR MINOR POINTER_BYTES
     local header headers=()
     for header in include/axo/*.h include/axo/*.hpp; do
-        case $header in */console.h | */process.h | */record.h | */report.h | */durable.h | */cluster.h) ;; *) headers+=("$header") ;; esac
+        case $header in */console.h | */process.h | */record.h | */report.h | */durable.h | */durable_nats.h | */cluster.h) ;; *) headers+=("$header") ;; esac
     done
     put 644 "$INCDIR/axo" "${headers[@]}"
     put 644 "$LIBDIR" "$built/libaxo.a" "$built/axo-lockcount.o"
@@ -115,6 +115,7 @@ library() {
     beside process libseccomp
     beside record libaxo
     beside durable liblmdb
+    beside durable-nats "liblmdb and libnats"
     beside cluster libnats
 
     put 644 "$DOCDIR" LICENSE README.md CHANGELOG*.md
