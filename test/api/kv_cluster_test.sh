@@ -1,0 +1,16 @@
+#!/bin/bash
+# kv_cluster_test.sh - test/example/kv_cluster.c's nodes killed under load: test/example/kv_cluster.sh,
+# for some seconds. KV_VARIANT=asan: of another build.
+set -eu
+cd "$(dirname "$0")/../.."
+stage=$(mktemp -d)
+trap 'rm -rf "$stage"' EXIT
+if [ ! -e /usr/include/nats/nats.h ] || [ ! -e /usr/include/lmdb.h ]; then
+    echo "left out: libnats or LMDB is not there; Debian's libnats-dev, liblmdb-dev"
+    exit 0
+fi
+variant=${KV_VARIANT:-debug}
+program=${BUILD:-build}/$variant/test/example/kv_cluster
+make --no-print-directory VARIANT="$variant" BUILD="${BUILD:-build}" "$program" >"$stage/log" 2>&1 ||
+    { cat "$stage/log"; exit 1; }
+timeout 120 test/example/kv_cluster.sh "$program" 8

@@ -1,0 +1,85 @@
+#!/bin/bash
+# kv_cluster.sh - three nodes of kv_cluster.c beside a nats-server of their own, under load, while one
+# after the other is killed (kill -9) and started again: what was acknowledged is there, and nothing else
+# is (kv_cluster_clients.py).
+#
+#   kv_cluster.sh PROGRAM SECONDS [SEED]
+set -eu
+cd "$(dirname "$0")/../.."
+program=$1
+time=$2
+RANDOM=${3:-$RANDOM}
+seed=$RANDOM
+PATH=$PATH:/usr/sbin
+if [ ! -x "$program" ] || ! command -v nats-server >/dev/null; then
+    echo "left out: nats-server, libnats or LMDB is not there; Debian's nats-server, libnats-dev, liblmdb-dev"
+    exit 0
+fi
+stage=$(mktemp -d)
+started=()
+finish() {
+    local id
+    for id in "${started[@]}"; do kill -9 "$id" 2>/dev/null || true; done
+    rm -rf "$stage"
+}
+trap finish EXIT
+trap 'echo "kv_cluster: line $LINENO has failed, seed $seed"' ERR
+failed() {
+    echo "kv_cluster: $*, seed $seed"
+    tail -n 5 "$stage"/*.out "$stage"/clients 2>/dev/null
+    exit 1
+}
+wants() { # file, pattern: sets $found to what the pattern's group is
+    local _
+    for _ in $(seq 600); do
+        found=$(sed -n "s/$2/\1/p" "$1" 2>/dev/null | tail -n 1)
+        [ -z "$found" ] || return 0
+        sleep 0.05
+    done
+    failed "$(basename "$1") does not say $2"
+}
+
+export KV_TOKEN=$seed
+nats-server -a 127.0.0.1 -p -1 -l "$stage/server" &
+started+=($!)
+disown $!
+wants "$stage/server" '.*Listening for client connections on \(.*\)$'
+url=nats://$found
+declare -A process=()
+node() { # name
+    "$program" "$1" ann,bob,eve "$stage/$1" "$url" 0 >"$stage/$1.out" 2>&1 &
+    process[$1]=$!
+    started+=($!)
+    disown $!
+    wants "$stage/$1.out" '^listening at 127.0.0.1:\(.*\)$'
+    echo "$found" >"$stage/new.$1"
+    mv "$stage/new.$1" "$stage/$1.port"
+}
+names=(ann bob eve)
+for name in "${names[@]}"; do node "$name"; done
+python3 test/example/kv_cluster_clients.py "$stage" --threads 4 --seed "$seed" >"$stage/clients" 2>&1 &
+clients=$!
+started+=("$clients")
+
+begin=$SECONDS
+kills=0
+while [ $((SECONDS - begin)) -lt "$time" ] || [ "$kills" -lt 3 ]; do
+    sleep "$((RANDOM % 2)).$((RANDOM % 10))"
+    kill -0 "$clients" 2>/dev/null || failed "a client's complaint"
+    name=${names[kills % 3]}
+    kill -9 "${process[$name]}"
+    kills=$((kills + 1))
+    sleep "$((kills % 2 * 2)).$((RANDOM % 10))" # it is held down, or is back before
+    node "$name"
+done
+sleep 0.5
+touch "$stage/quiet"
+wait "$clients" || failed "a client's complaint"
+for name in "${names[@]}"; do kill -TERM "${process[$name]}"; done
+for name in "${names[@]}"; do wants "$stage/$name.out" '^executed \(.*\)$'; done
+# What a life that was not killed has taken is answered, or its client had gone.
+for name in "${names[@]}"; do
+    read -r _ executed _ answered _ refused _ gone < <(tail -n 1 "$stage/$name.out")
+    [ "$executed" = $((answered + refused + gone)) ] || failed "$name: the totals do not add up"
+done
+echo "kv_cluster: $kills kills; $(cat "$stage/clients")"
