@@ -66,7 +66,7 @@ for name in echo_server kv_server chat metrics crashy_server; do
     ${CC:-cc} -std=gnu11 $strict "${cflags[@]}" "test/example/$name.c" -o "$stage/$name" "${libs[@]}" ||
         { echo "$name: does not compile"; failed=$((failed + 1)); }
 done
-for name in kv_cluster; do # of two libraries of their own, which may not be built
+for name in kv_cluster log_cluster; do # of two libraries of their own, which may not be built
     [ -e "$stage/usr/include/axo/durable.h" ] && [ -e "$stage/usr/include/axo/cluster.h" ] || continue
     # shellcheck disable=SC2086 # words
     ${CC:-cc} -std=gnu11 $strict "${cflags[@]}" "test/example/$name.c" -o "$stage/$name" \

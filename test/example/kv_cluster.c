@@ -94,10 +94,10 @@ static bool node_run(node *it, const char *folder)
     axo_system *system;
     axo_outcome outcome = {.failed = 0};
     axo_log_sink log = AXO_LOG_SINK();
-    const axo_options options = AXO_OPTIONS(
-        .name = "kv", .workers = 2, .user_strategy = &user_strategy, .log_record = axo_log_write,
-        .log_record_user = &log, .remote = axo_cluster_remote(it->cluster),
-        .remote_user = it->cluster);
+    const axo_options options =
+        AXO_OPTIONS(.name = "kv", .workers = 2, .user_strategy = &user_strategy,
+                    .log_record = axo_log_write, .log_record_user = &log,
+                    .remote = axo_cluster_remote(it->cluster), .remote_user = it->cluster);
     axo_status status = axo_log_open(&log);
     if (status == AXO_OK)
         status = axo_system_start(&options, &system);
@@ -159,12 +159,12 @@ int main(int argc, char **argv)
     int64_t port = 7379;
     axo_cluster_problem problem;
     if (argc < 4 || argc > 6 || !node_names(&it, argv[1], argv[2]) ||
-        (argc == 6 &&
-         !resp_number((resp_word){.data = argv[5], .size = strlen(argv[5])}, &port)) ||
+        (argc == 6 && !resp_number((resp_word){.data = argv[5], .size = strlen(argv[5])}, &port)) ||
         port < 0 || port > 65535) {
-        (void)fprintf(stderr, "kv_cluster NODE NODES FOLDER [URL [PORT]]\n"
-                              "  NODES: at most %d, with commas between, NODE among them; PORT 0: "
-                              "a free one, which is printed\n",
+        (void)fprintf(stderr,
+                      "kv_cluster NODE NODES FOLDER [URL [PORT]]\n"
+                      "  NODES: at most %d, with commas between, NODE among them; PORT 0: "
+                      "a free one, which is printed\n",
                       NODES);
         return 2;
     }

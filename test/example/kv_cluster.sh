@@ -55,6 +55,10 @@ node() { # name
     echo "$found" >"$stage/new.$1"
     mv "$stage/new.$1" "$stage/$1.port"
 }
+end() { # process: its store is free when it is gone
+    kill -9 "$1"
+    while kill -0 "$1" 2>/dev/null; do sleep 0.01; done
+}
 names=(ann bob eve)
 for name in "${names[@]}"; do node "$name"; done
 python3 test/example/kv_cluster_clients.py "$stage" --threads 4 --seed "$seed" >"$stage/clients" 2>&1 &
@@ -67,7 +71,7 @@ while [ $((SECONDS - begin)) -lt "$time" ] || [ "$kills" -lt 3 ]; do
     sleep "$((RANDOM % 2)).$((RANDOM % 10))"
     kill -0 "$clients" 2>/dev/null || failed "a client's complaint"
     name=${names[kills % 3]}
-    kill -9 "${process[$name]}"
+    end "${process[$name]}"
     kills=$((kills + 1))
     sleep "$((kills % 2 * 2)).$((RANDOM % 10))" # it is held down, or is back before
     node "$name"

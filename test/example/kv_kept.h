@@ -18,7 +18,7 @@
 
 typedef struct kept {
     kv *kv;
-    uint32_t index; /* among all nodes' shards */
+    uint32_t index;  /* among all nodes' shards */
     uint32_t events; /* since the last snapshot */
     table table;
 } kept;
@@ -128,15 +128,13 @@ static axo_status kept_apply(axo_ctx *ctx, void *state, const axo_journal_event 
                                    : shard_number(ctx, &request, number);
 }
 
-static const axo_journal kept_journal =
-    AXO_JOURNAL(.apply = kept_apply, .restore = kept_restore);
+static const axo_journal kept_journal = AXO_JOURNAL(.apply = kept_apply, .restore = kept_restore);
 
 /* ---- requests ---- */
 
 static axo_status kept_persist(axo_ctx *ctx, const axo_message *message)
 {
-    axo_status status =
-        axo_journal_persist(ctx, message->tag, message->payload, message->size);
+    axo_status status = axo_journal_persist(ctx, message->tag, message->payload, message->size);
     return status == AXO_ENOMEM ? shard_say(ctx, message, "-OOM out of memory\r\n") : status;
 }
 
