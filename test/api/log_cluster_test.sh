@@ -14,4 +14,4 @@ programs=${BUILD:-build}/$variant/test/example
 make --no-print-directory VARIANT="$variant" BUILD="${BUILD:-build}" "$programs/log_cluster" \
     "$programs/make_access_log" >"$stage/log" 2>&1 ||
     { cat "$stage/log"; exit 1; }
-timeout 120 test/example/log_cluster.sh "$programs/log_cluster" "$programs/make_access_log" 200000 5
+timeout 120 test/example/log_cluster.sh "$programs/log_cluster" "$programs/make_access_log" 150000 4

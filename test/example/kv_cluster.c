@@ -18,7 +18,8 @@
  * An answer of -DOWN that says "nothing is done" means that. Behind one that says "it may be done",
  * or behind a connection that breaks, the request may still be done, shortly afterwards too: a
  * client that sends it again has it done twice, and one that goes on with the same key should
- * first wait for as long as a way does (WAY_LIMIT). */
+ * first wait for as long as a way does (WAY_LIMIT). A node that was held down while it lived, and
+ * stays so, is to be started again (CLUSTER.md). */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -101,8 +102,10 @@ static bool node_run(node *it, const char *folder)
     axo_status status = axo_log_open(&log);
     if (status == AXO_OK)
         status = axo_system_start(&options, &system);
-    if (status != AXO_OK)
+    if (status != AXO_OK) {
+        (void)fprintf(stderr, "kv_cluster: cannot start: %s\n", axo_status_text(status));
         return false;
+    }
     status = node_begin(it, system, folder);
     if (status != AXO_OK)
         (void)axo_system_shutdown(system);
@@ -153,7 +156,7 @@ int main(int argc, char **argv)
     static node it = {.kv = {.seed = 0,
                              .port = 7379,
                              .spawn = node_spawn,
-                             .request_max = 1048576,
+                             .request_max = 524288, /* NATS carries 1 MiB */
                              .write_ns = 30 * KV_SECOND,
                              .drain_ns = 5 * KV_SECOND}};
     int64_t port = 7379;
@@ -171,7 +174,7 @@ int main(int argc, char **argv)
     it.kv.port = (uint32_t)port;
     const axo_cluster_options with =
         AXO_CLUSTER_OPTIONS(.cluster = "kv", .node = argv[1], .url = argc > 4 ? argv[4] : NULL,
-                            .token = getenv("KV_TOKEN"), .beat_ms = 200);
+                            .token = getenv("KV_TOKEN"), .beat_ms = 200, .down_ms = 3000);
     axo_status status = axo_cluster_open(&with, &problem, &it.cluster);
     if (status != AXO_OK) {
         (void)fprintf(stderr, "kv_cluster: %s: %s\n", axo_status_text(status), problem.text);

@@ -73,7 +73,7 @@ while [ $((SECONDS - begin)) -lt "$time" ] || [ "$kills" -lt 3 ]; do
     name=${names[kills % 3]}
     end "${process[$name]}"
     kills=$((kills + 1))
-    sleep "$((kills % 2 * 2)).$((RANDOM % 10))" # it is held down, or is back before
+    sleep "$((kills % 2 * 3)).$((RANDOM % 10))" # it is held down, or is back before
     node "$name"
 done
 sleep 0.5

@@ -14,7 +14,7 @@
 
 /* Events between two snapshots, at least: there are as many as keys, so that each event pays for
  * one key of the next snapshot. */
-#define KEPT_EVENTS 1000U
+#define KEPT_EVENTS 100U
 
 typedef struct kept {
     kv *kv;

@@ -39,7 +39,8 @@ static axo_status shard_reply(axo_ctx *ctx, const axo_message *message, const sh
     status = axo_send_message(ctx, message->sender, draft);
     if (status != AXO_OK && status != AXO_EGONE)
         axo_message_discard(ctx, draft);
-    return status == AXO_EGONE ? AXO_OK : status; /* the connection has ended */
+    /* The connection has ended, or is of a node that takes no more, and has a time limit. */
+    return status == AXO_EGONE || status == AXO_EFULL ? AXO_OK : status;
 }
 
 static axo_status shard_say(axo_ctx *ctx, const axo_message *message, const char *text)

@@ -62,14 +62,16 @@ static axo_status way_ask(axo_ctx *ctx, const way *me, const axo_message *messag
         return way_down(ctx, me, &now, "is not up: nothing is done");
     way_asked *asked = axo_alloc(ctx, sizeof *asked);
     if (asked == NULL)
-        return way_down(ctx, me, &now, "is not asked, without memory: nothing is done");
+        return way_down(ctx, me, &now, "is not asked, no memory: nothing is done");
     *asked = now;
     axo_status status = axo_ask(ctx, me->shard, message->tag, message->payload, message->size,
                                 WAY_LIMIT, (uint64_t)(uintptr_t)asked);
     if (status == AXO_OK)
         return AXO_OK;
     axo_free(ctx, asked);
-    return way_down(ctx, me, &now, "takes no more: nothing is done"); /* AXO_EFULL, say */
+    char why[128];
+    (void)snprintf(why, sizeof why, "is not asked, %s: nothing is done", axo_status_text(status));
+    return way_down(ctx, me, &now, why);
 }
 
 static axo_status way_answered(axo_ctx *ctx, const way *me, const axo_message *message)

@@ -45,7 +45,7 @@ enum { BATCH = 1, PARSED, COUNTED, TABLE, TABLE_IS, OTHER_LOG, FIND };
 #define STATUSES     600
 #define SNAPSHOT     100U /* events */
 #define SECOND       INT64_C(1000000000)
-#define ANSWER_LIMIT (3 * SECOND)
+#define ANSWER_LIMIT (2 * SECOND)
 
 /* Some lines of a log. Number 0: none, it asks for the last one that was counted. */
 typedef struct batch {
@@ -665,7 +665,7 @@ int main(int argc, char **argv)
     const axo_cluster_options with =
         AXO_CLUSTER_OPTIONS(.cluster = "log", .node = reads ? "reader" : argv[2],
                             .url = argc > at ? argv[at] : NULL, .token = getenv("LOG_TOKEN"),
-                            .beat_ms = 200);
+                            .down_ms = 10000);
     axo_status status = axo_cluster_open(&with, &problem, &it.cluster);
     if (status != AXO_OK) {
         (void)fprintf(stderr, "log_cluster: %s: %s\n", axo_status_text(status), problem.text);
