@@ -10,7 +10,8 @@ if [ ! -e /usr/include/nats/nats.h ] || [ ! -e /usr/include/lmdb.h ]; then
     exit 0
 fi
 variant=${KV_VARIANT:-debug}
-program=${BUILD:-build}/$variant/test/example/kv_cluster
-make --no-print-directory VARIANT="$variant" BUILD="${BUILD:-build}" "$program" >"$stage/log" 2>&1 ||
+built=${BUILD:-build}/$variant/test
+make --no-print-directory VARIANT="$variant" BUILD="${BUILD:-build}" "$built/example/kv_cluster" \
+    "$built/fault/preload/slow_disk.so" >"$stage/log" 2>&1 ||
     { cat "$stage/log"; exit 1; }
-timeout 120 test/example/kv_cluster.sh "$program" 8
+timeout 120 test/example/kv_cluster.sh "$built/example/kv_cluster" 8 "$built/fault/preload/slow_disk.so"

@@ -12,14 +12,15 @@
 .PHONY: soak-kv soak-kv-cluster soak-log-cluster soak-crashy soak-engine bench-s1 bench-crash
 # No sanitizer is in it: it lies between the program and the sanitizer's own functions.
 PRELOAD := $B/test/fault/preload/sockets.so
-$(PRELOAD): test/fault/preload/sockets.c Makefile test/example/example.mk
+SLOW_DISK := $B/test/fault/preload/slow_disk.so
+$(PRELOAD) $(SLOW_DISK): $B/%.so: %.c Makefile test/example/example.mk
 	$(call say,CC   )
 	$Qmkdir -p $(@D) && $(CC) -std=c11 -D_GNU_SOURCE $(WARN) -O2 -g -fPIC -pthread \
 	  -fvisibility=hidden -U_FORTIFY_SOURCE $(CFLAGS) -shared -o $@ $< -ldl
 soak-kv: $B/test/example/kv_server $(PRELOAD)
 	$Qtest/example/kv_soak.sh $< $(or $(SECONDS),60) $(PRELOAD) $(SEED)
-soak-kv-cluster: $(if $(CLUSTER),$(if $(DURABLE),$B/test/example/kv_cluster))
-	$Qtest/example/kv_cluster.sh $B/test/example/kv_cluster $(or $(SECONDS),60) $(SEED)
+soak-kv-cluster: $(if $(CLUSTER),$(if $(DURABLE),$B/test/example/kv_cluster)) $(SLOW_DISK)
+	$Qtest/example/kv_cluster.sh $B/test/example/kv_cluster $(or $(SECONDS),60) $(SLOW_DISK) $(SEED)
 soak-log-cluster: $(if $(CLUSTER),$(if $(DURABLE),$B/test/example/log_cluster)) $B/test/example/make_access_log
 	$Qtest/example/log_cluster.sh $B/test/example/log_cluster $B/test/example/make_access_log $(or $(LINES),1000000) \
 	  $(or $(KILLS),50) $(SEED)

@@ -1,14 +1,16 @@
 #!/bin/bash
 # kv_cluster.sh - three nodes of kv_cluster.c beside a nats-server of their own, under load, while one
 # after the other is killed (kill -9) and started again: what was acknowledged is there, and nothing else
-# is (kv_cluster_clients.py).
+# is (kv_cluster_clients.py). The disk of one of them is slow (test/fault/preload/slow_disk.c): a kill
+# mostly comes while something is being written.
 #
-#   kv_cluster.sh PROGRAM SECONDS [SEED]
+#   kv_cluster.sh PROGRAM SECONDS SLOW_DISK_SO [SEED]
 set -eu
 cd "$(dirname "$0")/../.."
 program=$1
 time=$2
-RANDOM=${3:-$RANDOM}
+preload=$(realpath "$3")
+RANDOM=${4:-$RANDOM}
 seed=$RANDOM
 PATH=$PATH:/usr/sbin
 if [ ! -x "$program" ] || ! command -v nats-server >/dev/null; then
@@ -47,7 +49,10 @@ wants "$stage/server" '.*Listening for client connections on \(.*\)$'
 url=nats://$found
 declare -A process=()
 node() { # name
-    "$program" "$1" ann,bob,eve "$stage/$1" "$url" 0 >"$stage/$1.out" 2>&1 &
+    local slow=()
+    [ "$1" != bob ] || slow=(env "LD_PRELOAD=$preload" AXO_SLOW_DISK=5
+        "ASAN_OPTIONS=verify_asan_link_order=0:${ASAN_OPTIONS:-}")
+    "${slow[@]}" "$program" "$1" ann,bob,eve "$stage/$1" "$url" 0 >"$stage/$1.out" 2>&1 &
     process[$1]=$!
     started+=($!)
     disown $!
@@ -66,11 +71,12 @@ clients=$!
 started+=("$clients")
 
 begin=$SECONDS
+victims=(bob ann bob eve)
 kills=0
-while [ $((SECONDS - begin)) -lt "$time" ] || [ "$kills" -lt 3 ]; do
+while [ $((SECONDS - begin)) -lt "$time" ] || [ "$kills" -lt 4 ]; do
     sleep "$((RANDOM % 2)).$((RANDOM % 10))"
     kill -0 "$clients" 2>/dev/null || failed "a client's complaint"
-    name=${names[kills % 3]}
+    name=${victims[kills % 4]}
     end "${process[$name]}"
     kills=$((kills + 1))
     sleep "$((kills % 2 * 3)).$((RANDOM % 10))" # it is held down, or is back before

@@ -65,7 +65,7 @@ for name in ann bob eve reader; do node "$name"; done
 
 # Each time when another part of the log is counted: no kill comes before the work or behind it.
 batches=$((($(stat -c %s "$stage/log") + 2047) / 2048))
-names=(ann bob reader eve reader bob)
+names=(ann reader bob eve reader bob)
 done=0
 while [ "$done" -lt "$kills" ]; do
     for _ in $(seq 1200); do
@@ -76,14 +76,12 @@ while [ "$done" -lt "$kills" ]; do
     done
     kill -0 "${process[reader]}" 2>/dev/null || break # it was faster
     name=${names[done % 6]}
-    if [ "$done" = 1 ]; then # answers come too late, and their batches again
-        kill -STOP "${process[eve]}"
-        sleep 2.5
-        kill -CONT "${process[eve]}"
-    fi
     end "${process[$name]}"
+    # The first time eve sleeps, too: answers come too late, and their batches again.
+    [ "$done" -gt 0 ] || kill -STOP "${process[eve]}"
+    sleep "$(((done + 1) % 2 * 2)).$((3 + RANDOM % 7))" # longer than a feeder waits, or not
+    [ "$done" -gt 0 ] || kill -CONT "${process[eve]}"
     done=$((done + 1))
-    sleep "$((done % 2 * 2)).$((RANDOM % 10))" # longer than a feeder waits, or not
     node "$name"
 done
 for _ in $(seq 1200); do
