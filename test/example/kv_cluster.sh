@@ -50,6 +50,7 @@ url=nats://$found
 declare -A process=()
 node() { # name
     local slow=()
+    [ ! -e "$stage/$1.out" ] || cat "$stage/$1.out" >>"$stage/before.out"
     [ "$1" != bob ] || slow=(env "LD_PRELOAD=$preload" AXO_SLOW_DISK=5
         "ASAN_OPTIONS=verify_asan_link_order=0:${ASAN_OPTIONS:-}")
     "${slow[@]}" "$program" "$1" ann,bob,eve "$stage/$1" "$url" 0 >"$stage/$1.out" 2>&1 &
@@ -92,4 +93,6 @@ for name in "${names[@]}"; do
     read -r _ executed _ answered _ refused _ gone < <(tail -n 1 "$stage/$name.out")
     [ "$executed" = $((answered + refused + gone)) ] || failed "$name: the totals do not add up"
 done
+for name in "${names[@]}"; do while kill -0 "${process[$name]}" 2>/dev/null; do sleep 0.01; done; done
+! grep -h "Sanitizer" "$stage"/*.out || failed "a sanitizer's report"
 echo "kv_cluster: $kills kills; $(cat "$stage/clients")"

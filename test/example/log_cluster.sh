@@ -92,6 +92,10 @@ kill -0 "${process[reader]}" 2>/dev/null && failed "the reader has not ended"
 [ "$done" -ge 2 ] || failed "the log is too short: $done kills"
 [ -s "$stage/table" ] || failed "there is no table"
 
+for name in ann bob eve; do kill -TERM "${process[$name]}"; done
+for name in ann bob eve; do while kill -0 "${process[$name]}" 2>/dev/null; do sleep 0.01; done; done
+! grep -h "Sanitizer" "$stage"/*.out || failed "a sanitizer's report"
+
 LC_ALL=C awk -v bad="$stage/bad" -f test/example/access_check.awk "$stage/log" | sort -n >"$stage/wanted"
 cmp "$stage/table" "$stage/wanted" || failed "the table is not awk's"
 malformed=$(sed -n 's/^lines: parsed [0-9]* malformed //p' "$stage/reader.out")
