@@ -300,6 +300,7 @@ typedef struct job {
     axo_ref collector;
     atomic_uint_fast64_t counted; /* batches */
     atomic_uint_fast64_t again;   /* questions that had no answer */
+    bool written;                 /* the table; main reads it when the system has ended */
 } job;
 
 typedef struct feeder {
@@ -404,7 +405,11 @@ static axo_status feeder_go_on(axo_ctx *ctx, feeder *me, uint64_t counted)
 
 static axo_status feeder_answered(axo_ctx *ctx, feeder *me, const axo_message *answer)
 {
+    size_t least = answer->tag == TABLE_IS ? offsetof(sum, rows) : sizeof(uint64_t);
     me->waits = false;
+    if (answer->tag != OTHER_LOG && answer->size < least)
+        return axo_fail_fatal(ctx, 1, "%s is of another version",
+                              me->job->names[me->index / COUNTERS]);
     switch (answer->tag) {
     case COUNTED:
         return feeder_go_on(ctx, me, *AXO_PAYLOAD(answer, uint64_t));
@@ -502,6 +507,7 @@ static axo_status collector_receive(axo_ctx *ctx, void *state, const axo_message
         return AXO_OK;
     if (!collector_write(me))
         return axo_fail_fatal(ctx, errno, "cannot write %s: %s", me->job->summary, strerror(errno));
+    me->job->written = true;
     return axo_system_shutdown(axo_system_of(ctx));
 }
 
@@ -601,7 +607,7 @@ static bool program_run(job *it, const char *folder)
     if (status != AXO_OK || outcome.failed)
         (void)fprintf(stderr, "log_cluster: %s\n",
                       outcome.failed ? outcome.text : axo_status_text(status));
-    return status == AXO_OK && !outcome.failed;
+    return status == AXO_OK && !outcome.failed && (it->nodes == 0 || it->written);
 }
 
 static uint64_t job_hash(uint64_t hash, const void *bytes, size_t size)
