@@ -50,7 +50,10 @@ url=nats://$found
 declare -A process=()
 node() { # name
     local slow=()
-    [ ! -e "$stage/$1.out" ] || cat "$stage/$1.out" >>"$stage/before.out"
+    if [ -e "$stage/$1.out" ]; then # of its last life, which had another port
+        cat "$stage/$1.out" >>"$stage/before.out"
+        rm "$stage/$1.out"
+    fi
     [ "$1" != bob ] || slow=(env "LD_PRELOAD=$preload" AXO_SLOW_DISK=5
         "ASAN_OPTIONS=verify_asan_link_order=0:${ASAN_OPTIONS:-}")
     "${slow[@]}" "$program" "$1" ann,bob,eve "$stage/$1" "$url" 0 >"$stage/$1.out" 2>&1 &
