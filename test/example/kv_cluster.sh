@@ -54,7 +54,7 @@ node() { # name
         cat "$stage/$1.out" >>"$stage/before.out"
         rm "$stage/$1.out"
     fi
-    [ "$1" != bob ] || slow=(env "LD_PRELOAD=$preload" AXO_SLOW_DISK=5
+    [ "$1" != bob ] || slow=(env "LD_PRELOAD=$preload" AXO_SLOW_DISK=10
         "ASAN_OPTIONS=verify_asan_link_order=0:${ASAN_OPTIONS:-}")
     "${slow[@]}" "$program" "$1" ann,bob,eve "$stage/$1" "$url" 0 >"$stage/$1.out" 2>&1 &
     process[$1]=$!
