@@ -15,6 +15,7 @@
 #   make proof           every check that fits 45 minutes, and the table of bars; proof-ci: CI's part
 #   make soak            the long forms; ONLY=word: the steps of test/proof.plan with it in their name
 #   make soak-kv SECONDS=1800  a key-value server under poison, storms, resets, slow readers
+#   make soak-kv-cluster SECONDS=600  three nodes of one, killed one after the other under load
 #   make soak-engine MINUTES=60  a game whose code is replaced each minute, saved each ten, twice: the same
 #   make seen            probes, gdb on live and dead processes, axo-top, the console in a browser
 #   make analyse         clang-tidy, cppcheck, gcc's analyser; also hardening, handlers, listings, abi, coverage
@@ -205,7 +206,7 @@ PROMISES := link wire member phi $(PROMISES_TO_COME)
 CLUSTER_OBJECTS := $(patsubst %.c,$B/obj/%.o,$(filter-out $(PROMISES_TO_COME:%=tools/cluster/%.c),$(wildcard tools/cluster/*.c)))
 CLUSTER_SHARED := $B/libaxo-cluster.so.$(VERSION)
 CLUSTER_BUILT := $(if $(CLUSTER),$B/libaxo-cluster.a $(if $(sanitize_$v),,$(CLUSTER_SHARED)))
-CLUSTER_USERS := $B/test/example/cluster $B/bench/r1_remote $(call programs,test/api/cluster_*_test.c)
+CLUSTER_USERS := $B/test/example/cluster $B/test/example/kv_cluster $B/test/example/log_cluster $B/bench/r1_remote $(call programs,test/api/cluster_*_test.c)
 TESTS := $(filter-out $(if $(CLUSTER),,$(CLUSTER_USERS)),$(TESTS))
 $B/test/api/cluster_thrift_test: LDFLAGS += -Wl,--wrap=natsConnection_GetStats,--wrap=kvWatcher_Next
 PROMISE_OBJECTS := $(PROMISES:%=$B/obj/tools/cluster/%.o)
@@ -227,7 +228,7 @@ DURABLE_LIBS := $(if $(DURABLE),-llmdb)
 DURABLE_OBJECTS := $(patsubst %.c,$B/obj/%.o,$(wildcard tools/durable/*.c))
 DURABLE_SHARED := $B/libaxo-durable.so.$(VERSION)
 DURABLE_BUILT := $(if $(DURABLE),$B/libaxo-durable.a $(if $(sanitize_$v),,$(DURABLE_SHARED)))
-DURABLE_USERS := $B/test/example/durable $B/bench/r2_durable $B/bench/r2_durable_nats $(call programs,test/unit/durable/*_test.c test/api/durable_*_test.c)
+DURABLE_USERS := $B/test/example/durable $B/test/example/kv_cluster $B/test/example/log_cluster $B/bench/r2_durable $B/bench/r2_durable_nats $(call programs,test/unit/durable/*_test.c test/api/durable_*_test.c)
 TESTS := $(filter-out $(if $(DURABLE),,$(DURABLE_USERS)),$(TESTS))
 # libaxo-durable-nats: another, on that one.
 DURABLE_NATS := $(if $(DURABLE),$(if $(NO_DURABLE_NATS),,$(wildcard /usr/include/nats/nats.h)))

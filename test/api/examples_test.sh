@@ -66,6 +66,13 @@ for name in echo_server kv_server chat metrics crashy_server; do
     ${CC:-cc} -std=gnu11 $strict "${cflags[@]}" "test/example/$name.c" -o "$stage/$name" "${libs[@]}" ||
         { echo "$name: does not compile"; failed=$((failed + 1)); }
 done
+for name in kv_cluster log_cluster; do # of two libraries of their own, which may not be built
+    [ -e "$stage/usr/include/axo/durable.h" ] && [ -e "$stage/usr/include/axo/cluster.h" ] || continue
+    # shellcheck disable=SC2086 # words
+    ${CC:-cc} -std=gnu11 $strict "${cflags[@]}" "test/example/$name.c" -o "$stage/$name" \
+        -laxo-cluster -laxo-durable "${libs[@]}" ||
+        { echo "$name: does not compile"; failed=$((failed + 1)); }
+done
 [ "$failed" -eq 0 ] && [ "$ran" -gt 0 ] || exit 1
 
 # What headers and README name is there, and every example is named in both.

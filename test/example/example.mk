@@ -4,18 +4,26 @@
 #   make soak-engine MINUTES=60   of its own time, twice: plugins, saved games; SEED=n
 #   make soak-kv SECONDS=1800     with poison, storms, slow readers, resets, sockets that spoil one
 #                                 call of 100; VARIANT=asan, tsan; SEED=n
+#   make soak-kv-cluster SECONDS=600  three nodes, one after the other killed under load; VARIANT=asan; SEED=n
+#   make soak-log-cluster KILLS=50  the log pipeline on three nodes, killed and started again; LINES=n, SEED=n
 #   make bench-s1                 beside redis-server; QUICK=1: a look at it; PAIRS=n: only
 #                                 io_uring beside epoll, n pairs in turns
 #   make bench-crash              a crash under a server, beside other servers; QUICK=1, ROUNDS=5, CRASHES=200
-.PHONY: soak-kv soak-crashy soak-engine bench-s1 bench-crash
+.PHONY: soak-kv soak-kv-cluster soak-log-cluster soak-crashy soak-engine bench-s1 bench-crash
 # No sanitizer is in it: it lies between the program and the sanitizer's own functions.
 PRELOAD := $B/test/fault/preload/sockets.so
-$(PRELOAD): test/fault/preload/sockets.c Makefile test/example/example.mk
+SLOW_DISK := $B/test/fault/preload/slow_disk.so
+$(PRELOAD) $(SLOW_DISK): $B/%.so: %.c Makefile test/example/example.mk
 	$(call say,CC   )
 	$Qmkdir -p $(@D) && $(CC) -std=c11 -D_GNU_SOURCE $(WARN) -O2 -g -fPIC -pthread \
 	  -fvisibility=hidden -U_FORTIFY_SOURCE $(CFLAGS) -shared -o $@ $< -ldl
 soak-kv: $B/test/example/kv_server $(PRELOAD)
 	$Qtest/example/kv_soak.sh $< $(or $(SECONDS),60) $(PRELOAD) $(SEED)
+soak-kv-cluster: $(if $(CLUSTER),$(if $(DURABLE),$B/test/example/kv_cluster)) $(SLOW_DISK)
+	$Qtest/example/kv_cluster.sh $B/test/example/kv_cluster $(or $(SECONDS),60) $(SLOW_DISK) $(SEED)
+soak-log-cluster: $(if $(CLUSTER),$(if $(DURABLE),$B/test/example/log_cluster)) $B/test/example/make_access_log
+	$Qtest/example/log_cluster.sh $B/test/example/log_cluster $B/test/example/make_access_log $(or $(LINES),1000000) \
+	  $(or $(KILLS),50) $(SEED)
 soak-crashy: $B/test/example/crashy_server
 	$Qtest/example/crashy_soak.sh $< $(or $(SECONDS),60)
 soak-engine: $(if $(SDL),$B/test/example/engine/engine)

@@ -1,5 +1,5 @@
-/* kv.h - what the actors of kv_server.c have in common: what they say to each other, and what is to
- * add up at the end. */
+/* kv.h - what the actors of kv_server.c and kv_cluster.c have in common: what they say to each
+ * other, and what is to add up at the end. */
 #ifndef KV_H
 #define KV_H
 
@@ -71,7 +71,8 @@ typedef struct kv_totals {
     atomic_size_t held_most;       /* bytes of answers that one connection has held, if counted */
 } kv_totals;
 
-typedef struct kv {
+typedef struct kv kv;
+struct kv {
     uint64_t seed; /* of the keys' hash */
     uint32_t port;
     uint32_t workers;
@@ -86,9 +87,36 @@ typedef struct kv {
     bool bytes;                /* are counted: those that ... */
     atomic_int_fast64_t taken; /* ... the system has */
     axo_ref server;
+    axo_status (*spawn)(axo_ctx *ctx, kv *it, uint32_t shard); /* makes shards[shard] */
     axo_ref shards[KV_SHARDS_MAX];
     kv_home homes[KV_SHARDS_MAX];
     kv_totals totals;
-} kv;
+    uint32_t nodes_count;          /* 0: all shards are of this node; else each has as many */
+    uint64_t nodes[KV_SHARDS_MAX]; /* hashes of their names */
+};
+
+/* The finalizer of SplitMix64. */
+static inline uint64_t kv_mix(uint64_t x)
+{
+    x = (x ^ (x >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    x = (x ^ (x >> 27)) * UINT64_C(0x94d049bb133111eb);
+    return x ^ (x >> 31);
+}
+
+/* The shard that has the keys of a hash. Of several nodes the one that weighs it heaviest has it
+ * (rendezvous hashing): whatever the order of their names, and when one is added or left out only
+ * its own keys belong elsewhere. */
+static inline uint32_t kv_shard_of(const kv *it, uint64_t hash)
+{
+    uint32_t each = it->nodes_count > 0 ? it->shards_count / it->nodes_count : it->shards_count;
+    uint64_t most = 0;
+    uint32_t node = 0;
+    for (uint32_t i = 0; i < it->nodes_count; i++) {
+        uint64_t weight = kv_mix(hash ^ it->nodes[i]);
+        node = weight > most ? i : node;
+        most = weight > most ? weight : most;
+    }
+    return node * each + (uint32_t)((hash >> 48) % each);
+}
 
 #endif

@@ -201,7 +201,7 @@ static axo_status connection_say_bulk(axo_ctx *ctx, connection *me, resp_word te
 }
 
 /* Asks a shard for a part of a slot. */
-static axo_status connection_ask(axo_ctx *ctx, connection *me, slot *it, uint32_t shard,
+static axo_status connection_ask(axo_ctx *ctx, connection *me, slot *it, uint32_t index,
                                  const kv_do *what, const resp_word *words)
 {
     axo_draft *draft;
@@ -217,7 +217,7 @@ static axo_status connection_ask(axo_ctx *ctx, connection *me, slot *it, uint32_
         memcpy(message->bytes, words[0].data, what->key_size);
     if (what->value_size > 0)
         memcpy(message->bytes + what->key_size, words[1].data, what->value_size);
-    status = axo_send_message(ctx, me->kv->shards[shard], draft);
+    status = axo_send_message(ctx, me->kv->shards[index], draft);
     me->asked += status == AXO_OK;
     if (status != AXO_OK && status != AXO_EGONE)
         axo_message_discard(ctx, draft);
@@ -233,8 +233,7 @@ static axo_status connection_ask_key(axo_ctx *ctx, connection *me, slot *it, con
                      .key_size = (uint32_t)words[0].size,
                      .value_size = what->step > 1 ? (uint32_t)words[1].size : 0,
                      .hash = table_hash(me->kv->seed, words[0].data, words[0].size)};
-    uint32_t shard = (uint32_t)((request.hash >> 48) % me->kv->shards_count);
-    return connection_ask(ctx, me, it, shard, &request, words);
+    return connection_ask(ctx, me, it, kv_shard_of(me->kv, request.hash), &request, words);
 }
 
 /* One answer, of one key or of all. */

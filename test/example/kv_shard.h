@@ -39,7 +39,8 @@ static axo_status shard_reply(axo_ctx *ctx, const axo_message *message, const sh
     status = axo_send_message(ctx, message->sender, draft);
     if (status != AXO_OK && status != AXO_EGONE)
         axo_message_discard(ctx, draft);
-    return status == AXO_EGONE ? AXO_OK : status; /* the connection has ended */
+    /* The connection has ended, or is of a node that takes no more, and has a time limit. */
+    return status == AXO_EGONE || status == AXO_EFULL ? AXO_OK : status;
 }
 
 static axo_status shard_say(axo_ctx *ctx, const axo_message *message, const char *text)
@@ -73,23 +74,33 @@ static axo_status shard_set(axo_ctx *ctx, const axo_message *message, table *key
     return shard_say(ctx, message, stored ? "+OK\r\n" : "-OOM out of memory\r\n");
 }
 
-static axo_status shard_increment(axo_ctx *ctx, const axo_message *message, table *keys)
+/* The value and one more; false: there is none such. */
+static bool shard_next(const table_entry *found, int64_t *next)
 {
-    const kv_do *it = message->payload;
-    const table_entry *found = table_get(keys, it->hash, it->bytes, it->key_size);
-    char text[RESP_HEAD_MAX];
     int64_t number = 0;
     if (found != NULL &&
         (!resp_number((resp_word){.data = table_value(found), .size = found->value_size},
                       &number) ||
          number == INT64_MAX))
+        return false;
+    *next = number + 1;
+    return true;
+}
+
+static axo_status shard_increment(axo_ctx *ctx, const axo_message *message, table *keys)
+{
+    const kv_do *it = message->payload;
+    const table_entry *found = table_get(keys, it->hash, it->bytes, it->key_size);
+    char text[RESP_HEAD_MAX];
+    int64_t next;
+    if (!shard_next(found, &next))
         return shard_say(ctx, message, "-ERR value is not an integer or out of range\r\n");
-    int size = snprintf(text, sizeof text, "%" PRId64, number + 1);
+    int size = snprintf(text, sizeof text, "%" PRId64, next);
     int64_t due = found != NULL ? found->due : 0;
     if (!table_set(keys, it->hash, it->bytes, it->key_size, text, (size_t)size))
         return shard_say(ctx, message, "-OOM out of memory\r\n");
     table_expire(keys, table_get(keys, it->hash, it->bytes, it->key_size), due);
-    return shard_number(ctx, message, number + 1);
+    return shard_number(ctx, message, next);
 }
 
 /* ---- keys that end ---- */
