@@ -15,6 +15,7 @@
 #   make proof           every check that fits 45 minutes, and the table of bars; proof-ci: CI's part
 #   make soak            the long forms; ONLY=word: the steps of test/proof.plan with it in their name
 #   make soak-kv SECONDS=1800  a key-value server under poison, storms, resets, slow readers
+#   make soak-cluster SECONDS=60 RUNS=2  nodes and their nats-server, killed and stopped, beside a stranger; SEED=n
 #   make soak-engine MINUTES=60  a game whose code is replaced each minute, saved each ten, twice: the same
 #   make seen            probes, gdb on live and dead processes, axo-top, the console in a browser
 #   make analyse         clang-tidy, cppcheck, gcc's analyser; also hardening, handlers, listings, abi, coverage
