@@ -82,6 +82,7 @@ class Check:
             self.answers(journal)
             self.view(journal)
             self.figures(journal)
+            self.probes(journal)
         return self.breaches
 
     def collect(self, journal):
@@ -127,6 +128,7 @@ class Check:
         self.got.add((sender, number))
         if kind != "w":  # an ask has a sender of its own
             last[me, sender] = int(number)
+        self.met["references passed on"] += kind == "p" and home(sender) != journal.name
         self.met["messages" if home(sender) != journal.name else "messages within a node"] += 1
 
     def watches(self, journal):
@@ -213,6 +215,19 @@ class Check:
                     if set(nodes.values()) != others:
                         self.breach("view", journal, f"{who} sees {sorted(nodes.values())} at the end")
 
+    def probes(self, journal):
+        """In the end each talker of a node reaches one of each other node."""
+        quiet = journal.first.get("Z")
+        for serial in self.talkers(journal) if quiet is not None else ():
+            answered = {home(rest[1]) for ms, who, letter, rest in journal.lines
+                        if letter == "a" and who == serial and ms >= quiet}
+            for name in sorted(self.final - {journal.name} - answered):
+                self.breach("unreached", journal, f"{serial} has no answer of {name}")
+
+    @staticmethod
+    def talkers(journal):
+        return {serial for _, serial, letter, _ in journal.lines if letter == "M" and serial < FIRST_MAYFLY}
+
     def figures(self, journal):
         rows = [(ms, letter, dict(zip(FIGURES, map(int, rest)))) for ms, _, letter, rest in journal.lines
                 if letter in "RZ"]
@@ -266,6 +281,8 @@ GOOD = {
 31 1 D c 3 0
 40 0 R 1000 9 9 1 0 {ZEROES} 0
 30000 0 Z 1000 9 9 1 0 {ZEROES} 0
+30000 1 A b.2.1 5
+30001 1 a 5 b.2.1
 30001 0 Z 1000 9 9 1 5 5 5 5 5 5 0 0
 30002 1 E
 30003 0 L
@@ -283,6 +300,8 @@ GOOD = {
 19 100 E
 31 1 D c 3 0
 30000 0 Z 1000 9 9 1 0 {ZEROES} 0
+30000 1 A a.1.1 5
+30001 1 a 5 a.1.1
 30001 0 Z 1000 9 9 1 5 5 5 5 5 5 0 0
 30002 1 E
 30003 0 L
@@ -300,7 +319,7 @@ GOT_LAST = "9 1 G n a.1.1 4 b.2.1\n"
 PLANTED = (
     ("twice", "b", "4 1 G w", "3 1 G n a.1.1 1 b.2.1\n4 1 G w"),
     ("order", "b", GOT_FIRST + GOT_LAST, GOT_LAST + GOT_FIRST),
-    ("made up", "b", "9 1 G n a.1.1 4", "9 1 G n a.1.1 5"),
+    ("made up", "b", "9 1 G n a.1.1 4", "9 1 G n a.1.1 6"),
     ("stray", "b", "9 1 G n a.1.1 4 b.2.1", "9 1 G n a.1.1 4 b.9.1"),
     ("stray", "b", "9 1 G n a.1.1 4 b.2.1", "9 100 G n a.1.1 4 b.2.1"),
     ("stray", "a", "a 2 b.2.1", "a 2 b.2.100"),
@@ -317,6 +336,7 @@ PLANTED = (
     ("answer twice", "a", "8 1 F 3 0 b\n", "8 1 F 3 0 b\n8 1 F 3 0 b\n"),
     ("no answer", "a", "4 1 a 2 b.2.1\n", ""),
     ("no answer", "a", "8 1 F 3 0 b\n", ""),
+    ("unreached", "a", "30001 1 a 5 b.2.1\n", "30001 1 x 5\n"),
     ("view", "a", "31 1 D c 3 0\n", "31 1 D c 3 0\n32 1 U c 3 0\n"),
     ("view", "a", "2 1 S n", "1 1 U b 4 0\n2 1 S n"),
     ("view", "a", "1 1 U b 2 0\n", ""),

@@ -5,8 +5,9 @@
  *   node NAME URL beats|store JOURNAL SKEW NAME...
  *
  * SKEW: seconds by which the program's clock of the day is wrong. The names are those of all
- * nodes. SIGUSR1: nothing new is begun from here on. SIGUSR2: the figures, in a line of their own.
- * SIGTERM: the node leaves. It ends with 3 when it is over by itself.
+ * nodes. SIGUSR1: nothing new is begun from here on. SIGUSR2: the figures, in a line of their own,
+ * and each talker finds and asks one of each other node. SIGTERM: the node leaves. It ends with 3
+ * when it is over by itself.
  *
  * A line is milliseconds, an actor's serial or 0, a letter, and what check.py says there. An actor
  * is NODE.INCARNATION.SERIAL: a talker, which lives as long as the node and has a key, or a mayfly,
@@ -28,12 +29,13 @@
 #define MS     INT64_C(1000000)
 #define TICK   (40 * MS)
 #define LINE   512
-#define ASK    (2000 * MS) /* until an ask has failed, and a find */
+#define ASK    (2000 * MS)  /* until an ask has failed, and a find */
+#define PROBE  (30000 * MS) /* until those have of which each has to be answered */
 #define LIFE   2000        /* ms that a mayfly lives at most */
 #define EXIT_OVER 3
 
 enum { TALKERS = 3, KNOWN = 40, FIRST_MAYFLY = 100, NAMES = 16 };
-enum { MSG_TICK = 1, MSG_DIE, MSG_NUMBER, MSG_PASS, MSG_WHO, MSG_BACK };
+enum { MSG_TICK = 1, MSG_DIE, MSG_PROBE, MSG_NUMBER, MSG_PASS, MSG_WHO, MSG_BACK };
 
 /* Who an actor is, whatever reference leads to it. */
 typedef struct uid {
@@ -85,7 +87,8 @@ static struct {
     axo_node here;
     const char *names[NAMES];
     uint32_t names_count;
-    atomic_uint born;    /* talkers */
+    axo_ref talkers[TALKERS];
+    atomic_uint born;    /* of these */
     atomic_uint mayflies;
     atomic_uint over;    /* 1 + why */
     atomic_bool settled; /* nothing new is begun */
@@ -228,11 +231,11 @@ static void do_pass(axo_ctx *ctx, actor *me, const known *to, const known *about
     (void)axo_send(ctx, to->ref, MSG_PASS, &n, sizeof n);
 }
 
-static void do_ask(axo_ctx *ctx, actor *me, const known *to)
+static void do_ask(axo_ctx *ctx, actor *me, const known *to, int64_t timeout_ns)
 {
     const note n = note_to(me, &to->who);
     say(me->me.serial, "A " UID_FORM " %llu", UID_OF(n.to), NUMBER(n.number));
-    if (axo_ask(ctx, to->ref, MSG_WHO, &n, sizeof n, ASK, n.number) != AXO_OK)
+    if (axo_ask(ctx, to->ref, MSG_WHO, &n, sizeof n, timeout_ns, n.number) != AXO_OK)
         say(me->me.serial, "y %llu", NUMBER(n.number));
 }
 
@@ -247,7 +250,7 @@ static void do_watch(axo_ctx *ctx, actor *me, known *one)
         say(me->me.serial, "V " UID_FORM, UID_OF(one->who));
 }
 
-static void do_find(axo_ctx *ctx, actor *me, const char *node, uint32_t serial)
+static void do_find(axo_ctx *ctx, actor *me, const char *node, uint32_t serial, int64_t timeout_ns)
 {
     char key[16];
     uint64_t id = ++me->number;
@@ -256,7 +259,8 @@ static void do_find(axo_ctx *ctx, actor *me, const char *node, uint32_t serial)
     (void)snprintf(key, sizeof key, "t%u", serial);
     say(me->me.serial, "f %llu %s %u", NUMBER(id), node, serial);
     /* The serial is in the id, as the answer brings no key. */
-    if (axo_cluster_find(home.cluster, axo_self(ctx), node, key, ASK, id << 8 | serial) != AXO_OK)
+    if (axo_cluster_find(home.cluster, axo_self(ctx), node, key, timeout_ns, id << 8 | serial) !=
+        AXO_OK)
         say(me->me.serial, "h %llu", NUMBER(id));
 }
 
@@ -277,7 +281,8 @@ static void on_tick(axo_ctx *ctx, actor *me)
     if (me->me.serial < FIRST_MAYFLY && chance(me, 12) == 0)
         do_spawn(ctx, me);
     if (chance(me, 12) == 0)
-        do_find(ctx, me, home.names[chance(me, home.names_count)], 1 + chance(me, TALKERS));
+        do_find(ctx, me, home.names[chance(me, home.names_count)], 1 + chance(me, TALKERS),
+                ASK);
     if (me->count == 0)
         return;
     for (uint32_t i = 0; i < 2; i++)
@@ -285,7 +290,7 @@ static void on_tick(axo_ctx *ctx, actor *me)
     if (chance(me, 3) == 0)
         do_pass(ctx, me, &me->known[chance(me, me->count)], &me->known[chance(me, me->count)]);
     if (chance(me, 6) == 0)
-        do_ask(ctx, me, &me->known[chance(me, me->count)]);
+        do_ask(ctx, me, &me->known[chance(me, me->count)], ASK);
     if (chance(me, 3) == 0)
         do_watch(ctx, me, &me->known[chance(me, me->count)]);
     if (chance(me, 40) == 0)
@@ -346,6 +351,14 @@ static void on_found(axo_ctx *ctx, actor *me, const axo_cluster_found *found)
         return;
     const uid who = uid_of(node.name, node.incarnation, serial);
     learn(ctx, me, &who, found->ref);
+    if (atomic_load(&home.settled))
+        do_ask(ctx, me, &(known){.ref = found->ref, .who = who}, PROBE);
+}
+
+static void on_probe(axo_ctx *ctx, actor *me)
+{
+    for (uint32_t i = 0; i < home.names_count; i++)
+        do_find(ctx, me, home.names[i], me->me.serial, PROBE);
 }
 
 static void on_event(axo_ctx *ctx, actor *me, const axo_event_message *event)
@@ -360,7 +373,7 @@ static void on_event(axo_ctx *ctx, actor *me, const axo_event_message *event)
     if (event->kind == AXO_KIND_NODE_OVER)
         atomic_store(&home.over, 1 + about->why);
     if (kind == 'U' && me->me.serial < FIRST_MAYFLY && !atomic_load(&home.settled))
-        do_find(ctx, me, about->node.name, me->me.serial);
+        do_find(ctx, me, about->node.name, me->me.serial, ASK);
 }
 
 /* ---- actors ---- */
@@ -374,6 +387,9 @@ static axo_status actor_receive(axo_ctx *ctx, void *state, const axo_message *me
         return AXO_OK;
     case MSG_DIE:
         return axo_stop_self(ctx);
+    case MSG_PROBE:
+        on_probe(ctx, me);
+        return AXO_OK;
     case MSG_NUMBER:
     case MSG_PASS:
     case MSG_WHO:
@@ -503,13 +519,13 @@ static axo_status node_begin(void)
     axo_status status = axo_system_start(&options, &home.system);
     for (uint32_t i = 1; i <= TALKERS && status == AXO_OK; i++) {
         char key[16];
-        axo_ref ref;
+        axo_ref *ref = &home.talkers[i - 1];
         const birth from = {.me = uid_of(home.here.name, home.here.incarnation, i)};
         axo_props props = AXO_PROPS(.cls = &actor_class, .args = &from, .args_size = sizeof from);
         (void)snprintf(key, sizeof key, "t%u", i);
-        status = axo_system_spawn(home.system, &props, &ref);
+        status = axo_system_spawn(home.system, &props, ref);
         if (status == AXO_OK)
-            status = axo_system_register(home.system, key, ref);
+            status = axo_system_register(home.system, key, *ref);
     }
     const struct timespec pause = {.tv_nsec = 1000000};
     while (status == AXO_OK && atomic_load(&home.born) < TALKERS)
@@ -526,6 +542,8 @@ static void node_run(const sigset_t *set)
         if (got == SIGUSR1)
             atomic_store(&home.settled, true);
         say_figures(got == SIGUSR2 ? 'Z' : 'R');
+        for (uint32_t i = 0; i < TALKERS && got == SIGUSR2; i++)
+            (void)axo_system_send(home.system, home.talkers[i], MSG_PROBE, NULL, 0);
     }
     say(0, "O %u", atomic_load(&home.over) - 1);
 }

@@ -22,8 +22,8 @@ import time
 
 from check import FIGURES, REFUSED, Check
 
-NAMES = ("a", "b", "c", "d", "e")
-STEADY = "a"        # neither killed nor stopped
+NAMES = ("a", "b", "c", "d", "e")  # the first one is neither killed nor stopped
+TALKERS = 3         # of a node: node.c
 DOWN_S = 1.5        # node.c's down_ms
 SETTLE_S = 6        # asks and finds have ended, and those who are lost are
 WAIT_S = 90         # what has to happen does by then, on a busy machine
@@ -222,6 +222,12 @@ class Node:
         if code not in good:
             raise Wrong(f"{self.name} has ended with {code}")
 
+    def probes(self, marks):
+        """Answers that it has got since it was marked the first time, if it was marked so often."""
+        with open(self.journal, encoding="utf-8", errors="replace") as file:
+            _, *since = file.read().split(" 0 Z ")
+        return sum(text.count(" a ") for text in since) if len(since) == marks else 0
+
     def figures(self):
         """Its last row."""
         try:
@@ -362,17 +368,20 @@ class Run:
                             f"{[node.figures() for node in alone]}")
             time.sleep(0.1)
 
-    def mark(self):
-        """The figures of all nodes, in a line of their own."""
+    def mark(self, count):
+        """The figures of all nodes, in a line of their own; then all of them have asked all the others."""
         for node in self.nodes.values():
             node.signal(signal.SIGUSR2)
-        time.sleep(1)
+        until = time.monotonic() + END_S
+        while time.monotonic() < until and any(node.probes(count) < count * TALKERS * (len(NAMES) - 1)
+                                               for node in self.nodes.values()):
+            time.sleep(0.1)
 
     def judge(self):
         self.stranger.ends.set()
         self.stranger.join()
         self.settle()
-        self.mark()
+        self.mark(1)
         before = dict(self.stranger.sent)
         self.stranger.exact(EXACT)
         until = time.monotonic() + 10
@@ -381,7 +390,7 @@ class Run:
                                                for node, was in wanted.items()):
             time.sleep(0.1)
         time.sleep(0.5)
-        self.mark()
+        self.mark(2)
         exact = {name: self.stranger.sent[name] - before[name] for name in REFUSED}
         for node in self.nodes.values():
             node.end(signal.SIGTERM)
@@ -421,7 +430,7 @@ def left_behind(stage):
 
 
 # What a run of a minute has to have met.
-WANTED = ("messages", "messages within a node", "ends told", "nodes lost to a watcher", "answers",
+WANTED = ("messages", "messages within a node", "references passed on", "ends told", "nodes lost to a watcher", "answers",
           "asks that failed", "finds", "nodes up", "strangers' packets", "nodes that lived long")
 
 
