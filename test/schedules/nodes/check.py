@@ -26,6 +26,8 @@ KILLED = 2000
 # A node that has warmed up for so long grows by no more: KiB, descriptors, threads.
 WARM = 5000
 LONG = 20000
+# Packets of lost nodes, and of the stranger's: so many at once, and for each millisecond.
+STORM, STORM_MS = 1000, 2
 GROWTH = {"rss": 32768, "fds": 2, "threads": 2}
 
 
@@ -236,6 +238,9 @@ class Check:
             for name in REFUSED:
                 if row[name] > self.facts["stranger"][name]:
                     self.breach("figures", journal, f"{name} {row[name]}, sent {self.facts['stranger'][name]}")
+        for (since, _, one), (ms, _, row) in zip(rows, rows[1:]):
+            if row["strangers"] - one["strangers"] > STORM + STORM_MS * (ms - since):
+                self.breach("storm", journal, f"{row['strangers'] - one['strangers']} strangers in {ms - since} ms")
         ends = [(ms, rest) for ms, _, letter, rest in journal.lines if letter == "Q"]
         for _, (status, sent, *parts) in ends:
             if status != "0" or int(sent) != sum(map(int, parts)):
@@ -344,6 +349,7 @@ PLANTED = (
     ("figures", "a", "1 5 5 5 5 5 5", "1 5 5 4 5 5 5"),
     ("figures", "a", "1 5 5 5 5 5 5", "1 5 5 5 5 5 6"),
     ("figures", "a", "30004 0 Q", "30004 0 R 1 9 9 1 5 5 5 5 9 5 0 0\n30004 0 Q"),
+    ("storm", "a", "1 5 5 5 5 5 5 0 0", "1 5 5 5 5 5 5 0 2000"),
     ("growth", "a", "30001 0 Z 1000", "30001 0 Z 90000"),
     ("growth", "a", "30001 0 Z 1000 9", "30001 0 Z 1000 99"),
     ("account", "b", "Q 0 10 7 2 1", "Q 0 10 7 2 0"),
