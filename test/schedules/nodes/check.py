@@ -17,7 +17,7 @@ from collections import Counter, defaultdict
 
 FIGURES = ("rss", "fds", "threads", "nodes", "not_ours", "other_version", "bad_length", "other_cluster",
            "other_token", "bad_seal", "bad_form", "strangers")
-REFUSED = FIGURES[4:10]
+REFUSED = FIGURES[4:11]
 FIRST_MAYFLY = 100
 # In milliseconds: what has to be answered is, so long after it was due; an event is not yet in the journal
 # of a node that was killed so soon.
@@ -349,6 +349,7 @@ PLANTED = (
     ("figures", "a", "1 5 5 5 5 5 5", "1 5 5 4 5 5 5"),
     ("figures", "a", "1 5 5 5 5 5 5", "1 5 5 5 5 5 6"),
     ("figures", "a", "30004 0 Q", "30004 0 R 1 9 9 1 5 5 5 5 9 5 0 0\n30004 0 Q"),
+    ("figures", "b", "1 5 5 5 5 5 5 0", "1 5 5 5 5 5 5 1"),
     ("storm", "a", "1 5 5 5 5 5 5 0 0", "1 5 5 5 5 5 5 0 2000"),
     ("growth", "a", "30001 0 Z 1000", "30001 0 Z 90000"),
     ("growth", "a", "30001 0 Z 1000 9", "30001 0 Z 1000 99"),
@@ -358,7 +359,7 @@ PLANTED = (
 
 
 def judge(texts):
-    same = dict.fromkeys(REFUSED, 5)
+    same = {**dict.fromkeys(REFUSED, 5), "bad_form": 0}
     return {kind for kind, _ in Check(texts.values(), {"stranger": same, "exact": same}).run()}
 
 
