@@ -47,7 +47,7 @@ $(NODE): $B/obj/test/schedules/nodes/node.o $B/libaxo-cluster.a $B/libaxo.a
 	$Qmkdir -p $(@D) && $(CC) $(ALL_LDFLAGS) -o $@ $^ $(PACKAGES_LIBS) $(CLUSTER_LIBS)
 soak-cluster: $(if $(CLUSTER),$(NODE))
 	$Q$(if $(CLUSTER),python3 test/schedules/nodes/soak.py $< --seconds $(or $(SECONDS),60) --runs $(or $(RUNS),2) \
-	  --seed $(or $(SEED),1),echo "left out: libnats is not there; Debian's libnats-dev")
+	  --seed $(or $(SEED),1) $(if $(sanitize_$v),--sanitized),echo "left out: libnats is not there; Debian's libnats-dev")
 
 # ---- fiber: level 2 of the simulator: scenes whose threads are fibers, in many schedules.
 #

@@ -56,7 +56,7 @@ def home(uid):
 
 class Check:
     """All journals of a run. `facts`: stranger, what it has sent in all by figure; exact, what of it
-    between the two Z of each node."""
+    between the two Z of each node; sanitized, whether the nodes' memory is a sanitizer's, too."""
 
     def __init__(self, texts, facts):
         self.journals = [j for j in map(Journal, texts) if j.node]
@@ -261,6 +261,8 @@ class Check:
         if warm and journal.end - journal.lines[0][0] > LONG:
             self.met["nodes that lived long"] += 1
             for name, most in GROWTH.items():
+                if name == "rss" and self.facts["sanitized"]:
+                    continue
                 if marks[1][name] > max(row[name] for row in warm) + most:
                     self.breach("growth", journal, f"{name} {marks[1][name]}, {warm[-1][name]} before")
 
@@ -360,7 +362,7 @@ PLANTED = (
 
 def judge(texts):
     same = {**dict.fromkeys(REFUSED, 5), "bad_form": 0}
-    return {kind for kind, _ in Check(texts.values(), {"stranger": same, "exact": same}).run()}
+    return {kind for kind, _ in Check(texts.values(), {"stranger": same, "exact": same, "sanitized": False}).run()}
 
 
 def self_test():

@@ -4,9 +4,9 @@
 # with its store or without; clocks of the day are an hour apart; a stranger publishes what is to be
 # refused, and what was said before. Then all is quiet, and check.py reads what the nodes have written.
 #
-#   soak.py NODE [--seconds 60] [--runs 2] [--seed 1] [--membership beats|store] [--keep FOLDER]
+#   soak.py NODE [--seconds 60] [--runs 2] [--seed 1] [--membership beats|store] [--keep FOLDER] [--sanitized]
 #
-# By turns with each membership, unless one is named. Exit code 1: a run had a breach.
+# By turns with each membership, unless one is named. --sanitized: how nodes grow is not looked at. Exit code 1: a run had a breach.
 import argparse
 import glob
 import os
@@ -242,8 +242,9 @@ class Node:
 
 
 class Run:
-    def __init__(self, program, stage, seed, membership, seconds):
-        self.program, self.stage, self.membership, self.seconds = program, stage, membership, seconds
+    def __init__(self, given, stage, seed, membership):
+        self.program, self.stage, self.membership = given.node, stage, membership
+        self.seconds, self.sanitized = given.seconds, given.sanitized
         self.chance = random.Random(f"{seed} {membership}")
         # Each life has another clock; with beats by the clock of the day, which a repeated beat of an
         # earlier one would outdo.
@@ -399,7 +400,7 @@ class Run:
         for path in sorted(glob.glob(os.path.join(self.stage, "*.journal"))):
             with open(path, encoding="utf-8", errors="replace") as file:
                 texts.append(file.read())
-        return Check(texts, {"stranger": self.stranger.sent, "exact": exact})
+        return Check(texts, {"stranger": self.stranger.sent, "exact": exact, "sanitized": self.sanitized})
 
     def go(self):
         try:
@@ -435,17 +436,17 @@ WANTED = ("messages", "messages within a node", "references passed on", "ends to
           "asks that failed", "finds", "nodes up", "strangers' packets", "nodes that lived long")
 
 
-def one(program, seed, membership, seconds):
+def one(given, seed, membership):
     """A run: what was wrong with it."""
     stage = tempfile.mkdtemp(prefix="axo-nodes-")
-    run = Run(program, stage, seed, membership, seconds)
+    run = Run(given, stage, seed, membership)
     begin = time.monotonic()
     wrong = []
     try:
         check = run.go()
         wrong = [f"{kind}: {text}" for kind, text in check.run()]
         wrong += [f"no {word} were met" for word in WANTED
-                  if check.met[word] == 0 and (seconds >= 30 or word != "nodes that lived long")]
+                  if check.met[word] == 0 and (given.seconds >= 30 or word != "nodes that lived long")]
         print(f"  {membership}, seed {seed}, {run.lives} lives, {time.monotonic() - begin:.0f} s, "
               f"clocks {'wander' if run.wanders else 'differ'}: "
               + ", ".join(f"{word} {count}" for word, count in list(run.did.items()) if count) + "; stranger "
@@ -470,6 +471,7 @@ def main():
     options.add_argument("--seed", type=int, default=1)
     options.add_argument("--membership", choices=("beats", "store"))
     options.add_argument("--keep")
+    options.add_argument("--sanitized", action="store_true")
     given = options.parse_args()
     # By the way on which nodes and the server are ended, too.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
@@ -479,7 +481,7 @@ def main():
     good = 0
     for i in range(given.runs):
         membership = given.membership or ("store", "beats")[i % 2]
-        stage, wrong = one(given.node, given.seed + i, membership, given.seconds)
+        stage, wrong = one(given, given.seed + i, membership)
         for line in wrong[:20]:
             print(f"  {membership}, seed {given.seed + i}: {line}")
         good += not wrong
