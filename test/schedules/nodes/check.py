@@ -56,7 +56,8 @@ def home(uid):
 
 class Check:
     """All journals of a run. `facts`: stranger, what it has sent in all by figure; exact, what of it
-    between the two Z of each node; sanitized, whether the nodes' memory is a sanitizer's, too."""
+    between the two Z of each node; sanitized, whether the nodes' memory is a sanitizer's, too; calm, whether
+    nothing was done but to the server."""
 
     def __init__(self, texts, facts):
         self.journals = [j for j in map(Journal, texts) if j.node]
@@ -203,6 +204,8 @@ class Check:
             if letter in "UD" and serial < FIRST_MAYFLY:
                 node, name = rest[0], f"{rest[0]}.{rest[1]}"
                 if letter == "D":
+                    if self.facts["calm"] and (quiet is None or ms < quiet):
+                        self.breach("needless loss", journal, f"{serial}: of {name}")
                     if up[serial].pop(node, None) != name:
                         self.breach("view", journal, f"{serial}: {name} is down, which was not up")
                     continue
@@ -360,9 +363,9 @@ PLANTED = (
 )
 
 
-def judge(texts):
+def judge(texts, calm=False):
     same = {**dict.fromkeys(REFUSED, 5), "bad_form": 0}
-    return {kind for kind, _ in Check(texts.values(), {"stranger": same, "exact": same, "sanitized": False}).run()}
+    return {kind for kind, _ in Check(texts.values(), {"stranger": same, "exact": same, "sanitized": False, "calm": calm}).run()}
 
 
 def self_test():
@@ -375,9 +378,11 @@ def self_test():
             wrong.append(f"{kind}: {planted!r} in {name} was taken, but for {sorted(found)}")
     if not judge({}):
         wrong.append("no journals at all are taken")
+    if judge(GOOD, calm=True) != {"needless loss"}:
+        wrong.append("nodes that nobody has touched may lose each other")
     for line in wrong:
         print(line)
-    print(f"check.py: {len(PLANTED) + 2} journals, {len(wrong)} wrong")
+    print(f"check.py: {len(PLANTED) + 3} journals, {len(wrong)} wrong")
     return 1 if wrong else 0
 
 
