@@ -16,6 +16,7 @@
 #   make soak            the long forms; ONLY=word: the steps of test/proof.plan with it in their name
 #   make soak-kv SECONDS=1800  a key-value server under poison, storms, resets, slow readers
 #   make soak-kv-cluster SECONDS=600  three nodes of one, killed one after the other under load
+#   make soak-cluster SECONDS=60 RUNS=2  nodes and their nats-server, killed and stopped, beside a stranger; SEED=n
 #   make soak-engine MINUTES=60  a game whose code is replaced each minute, saved each ten, twice: the same
 #   make seen            probes, gdb on live and dead processes, axo-top, the console in a browser
 #   make analyse         clang-tidy, cppcheck, gcc's analyser; also hardening, handlers, listings, abi, coverage

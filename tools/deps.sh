@@ -140,6 +140,10 @@ for goal in "${goals[@]}"; do
         command -v erlc >/dev/null 2>&1 || useful+=(erlang-base)
         [ -e /usr/include/liburing.h ] || useful+=(liburing-dev)
         ;;
+    soak-cluster)
+        need_tool python3 python3
+        cluster useful
+        ;;
     bench-crash) command -v erlc >/dev/null 2>&1 || useful+=(erlang-base) ;;
     lint)
         testing

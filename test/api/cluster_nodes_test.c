@@ -309,6 +309,33 @@ static void what_has_ended_is_watched_no_more(void **unused)
     cw_node_end(&b);
 }
 
+/* Two who hold each other lost, and live: each beat is answered, and no answer is. */
+static void lost_and_quiet(void **unused)
+{
+    cw_node a, b;
+    cw_note one, notes[2];
+    axo_cluster_options with = cw_options(&server, "b");
+    with.watches_max = 1;
+    cw_node_start(&a, &server, "a");
+    cw_actor(&a, &one, "one");
+    limited_start(&b, &notes[0], "first", &with);
+    cw_actor(&b, &notes[1], "second");
+    assert_int_equal(cw_tell(&a, &one, CW_WATCH, cw_find(&a, "b", "first"), 0), AXO_OK);
+    assert_int_equal(cw_tell(&a, &one, CW_WATCH, cw_find(&a, "b", "second"), 0), AXO_OK);
+    CW_UNTIL(cw_figures(&a).nodes == 0 && cw_figures(&b).nodes == 0);
+    int64_t since = cw_now();
+    uint64_t before = cw_figures(&a).packets_in;
+    cw_sleep(20 * 50 * CW_MS);
+    uint64_t came = cw_figures(&a).packets_in - before;
+    uint64_t beats = (uint64_t)(cw_now() - since) / (50 * CW_MS);
+    assert_true(came >= 2);
+    if (came > 6 * (beats + 10)) /* its own, the other one's, and an answer to each of its own */
+        fail_msg("%llu packets in %llu beats", (unsigned long long)came, (unsigned long long)beats);
+    assert_int_equal(one.lost, 2);
+    cw_node_end(&a);
+    cw_node_end(&b);
+}
+
 /* ---- strangers ---- */
 
 /* Of another token, or another cluster: they hear each other, and take nothing. */
@@ -407,6 +434,7 @@ int main(void)
         cmocka_unit_test(two_of_a_name),       cmocka_unit_test(misuse),
         cmocka_unit_test(what_is_sent_waits_no_more),
         cmocka_unit_test(what_has_ended_is_watched_no_more),
+        cmocka_unit_test(lost_and_quiet),
     };
     if (!cw_has_server())
         return 0;

@@ -37,6 +37,18 @@ remote-sim member-sim grain-sim: %-sim:
 	+$Q$(in_tests) $(BUILD)/$(or $(VARIANT),debug)/test/schedules/$*/$*_sim
 	$Q$(BUILD)/$(or $(VARIANT),debug)/test/schedules/$*/$*_sim --seeds $(or $(SEEDS),2000) $(or $(SEED),1)
 
+# ---- nodes as processes, beside a nats-server: nodes and the server are killed and stopped, a stranger
+# publishes what is to be refused; RUNS from SEED on, of SECONDS each, by turns with each membership.
+.PHONY: soak-cluster
+NODE := $B/test/schedules/nodes/node
+$(NODE): LDFLAGS += -Wl,--wrap=clock_gettime
+$(NODE): $B/obj/test/schedules/nodes/node.o $B/libaxo-cluster.a $B/libaxo.a
+	$(call say,LINK )
+	$Qmkdir -p $(@D) && $(CC) $(ALL_LDFLAGS) -o $@ $^ $(PACKAGES_LIBS) $(CLUSTER_LIBS)
+soak-cluster: $(if $(CLUSTER),$(NODE))
+	$Q$(if $(CLUSTER),python3 test/schedules/nodes/soak.py $< --seconds $(or $(SECONDS),60) --runs $(or $(RUNS),2) \
+	  --seed $(or $(SEED),1) $(if $(sanitize_$v),--sanitized),echo "left out: libnats is not there; Debian's libnats-dev")
+
 # ---- fiber: level 2 of the simulator: scenes whose threads are fibers, in many schedules.
 #
 #   make fiber SCHEDULES=100000      all scenes, all strategies; SCENARIO=name STRATEGY=pct:3 SEED=n

@@ -208,8 +208,8 @@ void cluster_peers_fini(axo_cluster *cluster);
 void cluster_peer_open(cluster_peer *peer, const axo_node *node);
 /* What has come of its frames. */
 void cluster_peer_receive(cluster_peer *peer, const cluster_packet *packet);
-/* Answers somebody who is held lost here, by the link. */
-void cluster_peer_answer(cluster_peer *peer);
+/* Answers what somebody has said who is held lost here, by the link. */
+void cluster_peer_answer(cluster_peer *peer, const cluster_packet *packet);
 /* Does what is due; hands out what is to be published.
  *   beat      its link says that it lives
  *   *due      becomes lower, if it is to be called before

@@ -213,7 +213,7 @@ static void listener_others(axo_cluster *cluster, const cluster_packet *packet)
     }
     if (lost) { /* it does not know yet */
         cluster_counted(cluster, CLUSTER_COUNT_STRANGERS);
-        cluster_peer_answer(peer);
+        cluster_peer_answer(peer, packet);
         cluster_wake(cluster);
         return;
     }

@@ -303,8 +303,22 @@ void cluster_peer_receive(cluster_peer *peer, const cluster_packet *packet)
     cluster_wake(peer->home);
 }
 
-void cluster_peer_answer(cluster_peer *peer)
+/* Whoever says so knows, and is not told: two who hold each other lost would answer each other's
+ * answers for ever. */
+static bool peer_is_quarantine(const cluster_packet *packet)
 {
+    cluster_frame frame;
+    size_t at = 0;
+    bool says = false;
+    while (packet->kind == CLUSTER_LINK && !says && cluster_wire_next(packet, &at, &frame))
+        says = frame.kind == CLUSTER_QUARANTINE;
+    return says;
+}
+
+void cluster_peer_answer(cluster_peer *peer, const cluster_packet *packet)
+{
+    if (peer_is_quarantine(packet))
+        return;
     (void)pthread_mutex_lock(&peer->mutex);
     if (peer->state != CLUSTER_PEER_FREE && peer->link.quarantined) {
         const cluster_frame frame = {.kind = CLUSTER_ACK, .from = peer->link.theirs,
