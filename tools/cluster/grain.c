@@ -23,6 +23,18 @@ uint64_t cluster_grain_fence(const cluster_grain *grain)
     return grain->fence;
 }
 
+void cluster_grain_keep(cluster_grain *grain, void *life, int64_t idle_ns)
+{
+    assert(grain->state == CLUSTER_GRAIN_LIVE && idle_ns > 0);
+    grain->life = life;
+    grain->idle_ns = idle_ns;
+}
+
+void *cluster_grain_kept(const cluster_grain *grain)
+{
+    return grain->life;
+}
+
 static uint64_t grains_owner(const cluster_grains *all, uint64_t hash)
 {
     return cluster_rendezvous_owner(&all->up, hash);
@@ -51,7 +63,7 @@ static int64_t grain_due(const cluster_grains *all, const cluster_grain *grain)
 {
     if (grain->state == CLUSTER_GRAIN_LIVE)
         return grain->handled == NULL && grain->count == 0
-                   ? grain->idle_since + all->settings.idle_ns
+                   ? grain->idle_since + grain->idle_ns
                    : INT64_MAX;
     if (grain->state == CLUSTER_GRAIN_ENDING)
         return INT64_MAX;
@@ -227,6 +239,7 @@ static void grain_begin(cluster_grains *all, int64_t now, cluster_grain *grain)
     grain->state = CLUSTER_GRAIN_LIVE;
     grain->ask = 0;
     grain->idle_since = now;
+    grain->idle_ns = all->settings.idle_ns;
     if (!all->ops->begin(all->user, grain)) {
         grain->unborn = true;
         grain_release(all, now, grain);
@@ -333,6 +346,7 @@ void cluster_grain_ended(cluster_grains *all, int64_t now, cluster_grain *grain)
     if (grain->handled != NULL)
         cluster_box_free(all, grain->handled);
     grain->handled = NULL;
+    grain->life = NULL;
     grain->seeking_since = now;
     if (grain_holds(all, grain))
         grain_release(all, now, grain);

@@ -97,7 +97,7 @@ typedef enum cluster_grain_state {
 /* The record of a name: what a life is known by, from `begin` until it has ended. */
 typedef struct cluster_grain cluster_grain;
 
-/* What it asks of whoever has it. None of these calls it again. */
+/* What it asks of whoever has it. None of these calls it again, but `begin` cluster_grain_keep. */
 typedef struct cluster_grain_ops {
     cluster_store store;
     /* To another node; it may be lost. `back`: it goes to where it was sent. */
@@ -118,7 +118,7 @@ typedef struct cluster_grain_ops {
 
 typedef struct cluster_grain_settings {
     cluster_lease_settings lease;
-    int64_t idle_ns;      /* without a message, until a life is ended */
+    int64_t idle_ns;      /* without a message, until a life is ended: cluster_grain_keep */
     int64_t give_up_ns;   /* that a message waits for a life, at one node */
     uint32_t grains_max;
     uint32_t messages_max;
@@ -186,6 +186,12 @@ void cluster_grain_done(cluster_grains *all, int64_t now, cluster_grain *grain);
 
 /* A life has ended, because `end` was asked or by itself; no handler runs. `grain` is no more. */
 void cluster_grain_ended(cluster_grains *all, int64_t now, cluster_grain *grain);
+
+/* From `begin`: what the caller keeps with the life, and how long that may be idle, which is
+ * settings.idle_ns without this call. */
+void cluster_grain_keep(cluster_grain *grain, void *life, int64_t idle_ns);
+/* NULL: there is none, or nothing was kept. */
+void *cluster_grain_kept(const cluster_grain *grain);
 
 const cluster_grain_name *cluster_grain_named(const cluster_grain *grain);
 cluster_grain_state cluster_grain_is(const cluster_grain *grain);

@@ -31,6 +31,8 @@ struct cluster_grain {
     int64_t retry_at;          /* WAITING; RELEASING without `ask` */
     int64_t seeking_since;     /* for a life */
     int64_t idle_since;        /* LIVE */
+    int64_t idle_ns;           /* LIVE: until it is ended */
+    void *life;                /* LIVE, ENDING: the caller's */
     cluster_store_record claim;      /* READING to CLAIMING: as it was read */
     uint64_t lease_revision;   /* FENCING: of the holder's */
     uint64_t fence;            /* LIVE to RELEASING */
