@@ -1,7 +1,7 @@
 /* grain.h - grains: actors that are there by name, wherever in a cluster, one life of a name at a
  * time. Of libaxo-cluster (cluster.h), with AXO_CLUSTER_STORE. <axo/axo.h> does not include it.
  *
- *     axo_grain_kind carts = AXO_GRAIN_KIND(.name = "cart", .props = &cart_props);
+ *     axo_grain_kind carts = AXO_GRAIN_KIND(.name = "cart", .props = &props);
  *     status = axo_cluster_add_grain_kind(cluster, &carts);      before axo_cluster_start
  *     ...
  *     status = axo_grain(cluster, "cart", "customer-7", &ref);   from then on, on any node
@@ -54,14 +54,15 @@
  *
  * How its class differs from another actor's: construct is given an axo_grain_given. settle may be
  * called without having been asked for. Another receive is not put on top by axo_become: a grain
- * changes by its state. When the lease is lost what has come to its mailbox, timers and notices
- * too, is dropped.
+ * changes by its state. What it has stashed is a dead letter, a suppressed one, when it is
+ * restarted. When the lease is lost what has come to its mailbox, timers and notices too, is
+ * dropped.
  *
- * The names' records are in a stream of JetStream beside the bucket, axo_<cluster>_<8 digits>_grains,
- * with one message a subject, no limits and no age. One that is there is taken as it is, of three
- * replicas, say; where there is none it is made, of one replica, in files. It is not deleted while
- * nodes run: their lives end then. A name's record goes when its life ends; that of a node that
- * has died when one of its names is wanted.
+ * The names' records are in a stream of JetStream beside the bucket, which has the bucket's name
+ * and "_grains" behind it, with one message a subject, no limits and no age. One that is there is
+ * taken as it is, of three replicas, say; where there is none it is made, of one replica, in files.
+ * It is not deleted while nodes run: their lives end then. A name's record goes when its life ends;
+ * that of a node that has died when one of its names is wanted.
  *
  * Threads: six more for each node that has a kind. */
 #ifndef AXO_GRAIN_H

@@ -13,7 +13,7 @@
 #define GRAINS 256
 #define IDLE_MS 60000
 
-enum { HIT = 100, FAIL, QUIT, SLOW, SELF };
+enum { HIT = 100, FAIL, QUIT, SLOW };
 
 /* A name: "0" to "255". */
 typedef struct row {
@@ -54,9 +54,7 @@ static inline void table_clear(void)
 typedef struct grain_state {
     row *row;
     uint64_t fence;
-    axo_cluster *cluster;
     uint32_t letter;
-    char key[8];
 } grain_state;
 
 static inline void grain_look(const grain_state *me)
@@ -75,9 +73,7 @@ static inline axo_status grain_construct(axo_ctx *ctx, void *state, const void *
         return AXO_EINVAL;
     me->row = &table[atoi(given->key) % GRAINS];
     me->fence = given->fence;
-    me->cluster = given->cluster;
     me->letter = (uint32_t) * (const char *)given->args;
-    (void)snprintf(me->key, sizeof me->key, "%s", given->key);
     atomic_fetch_add(axo_instance(ctx) == 1 ? &me->row->begun : &me->row->restarted, 1);
     grain_look(me);
     return AXO_OK;
@@ -105,7 +101,6 @@ static inline axo_status grain_hit(grain_state *me, const axo_message *message)
 static inline axo_status grain_receive(axo_ctx *ctx, void *state, const axo_message *message)
 {
     grain_state *me = state;
-    axo_ref self;
     grain_look(me);
     switch (message->tag) {
     case HIT:
@@ -117,9 +112,6 @@ static inline axo_status grain_receive(axo_ctx *ctx, void *state, const axo_mess
     case SLOW:
         cw_sleep(300 * CW_MS);
         return grain_hit(me, message);
-    case SELF:
-        assert_int_equal(axo_grain(me->cluster, "thing", me->key, &self), AXO_OK);
-        return axo_reply(ctx, message, SELF, &self, sizeof self);
     case CW_ECHO:
         return axo_reply(ctx, message, CW_BACK, message->payload, message->size);
     default:

@@ -8,6 +8,7 @@
 #include <axo/cluster.h>
 #include <axo/console.h>
 #include <axo/durable.h>
+#include <axo/grain.h>
 #include <axo/process.h>
 #include <axo/record.h>
 #include <axo/report.h>

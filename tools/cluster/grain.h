@@ -41,7 +41,8 @@
  *       each node.
  *   I6  A life that was begun is ended: `end` is asked once, unless it ended by itself.
  *   I7  An answer changes something only if it answers the last call of the record's present state.
- *   I8  At most `grains_max` records and `messages_max` messages of `body_max` bytes are kept.
+ *   I8  At most `grains_max` records and `messages_max` messages of `body_max` bytes are kept, and
+ *       one of each life that was given back.
  *
  * Promised    At most once. In order between one sender and one name while the route stays; a
  *             message that comes back, or moves, may be overtaken.
@@ -183,6 +184,10 @@ int64_t cluster_grains_due(const cluster_grains *all);
 bool cluster_grain_take(cluster_grains *all, int64_t now, cluster_grain *grain,
                         cluster_parcel *parcel);
 void cluster_grain_done(cluster_grains *all, int64_t now, cluster_grain *grain);
+
+/* Of a message that was taken no handler has begun, nor will: it waits again, before the others.
+ * The block is the caller's no more. */
+void cluster_grain_untake(cluster_grains *all, cluster_grain *grain);
 
 /* A life has ended, because `end` was asked or by itself; no handler runs. `grain` is no more. */
 void cluster_grain_ended(cluster_grains *all, int64_t now, cluster_grain *grain);

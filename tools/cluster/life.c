@@ -6,7 +6,8 @@
  * payload. Only one is on its way at a time: the machine gives the next one when the handler of the
  * former is known to be over. A handler that has failed, by a status, a throw or a crash, has left
  * `in_hand` behind: the next callback finds it there, and for there to be one each handler asks for
- * a settle first. */
+ * a settle first. One that comes to no handler, as the life ends or the instance does, is given
+ * back: so it is bound to the instance, and no dead letter that anybody needs to see. */
 #include <stdalign.h>
 #include <stdlib.h>
 #include <string.h>
@@ -124,12 +125,12 @@ static void life_wake(cluster_life *life)
     life->kind->silo->unwoken |= life->unwoken;
 }
 
-/* One that is not spawned looks when it begins. */
+/* One that is not spawned looks when it begins; one that has a message, behind that. */
 void cluster_life_ready(void *user, cluster_grain *grain)
 {
     cluster_life *life = cluster_grain_kept(grain);
     (void)user;
-    if (!axo_ref_is_none(life->ref))
+    if (!axo_ref_is_none(life->ref) && !life->has)
         life_wake(life);
 }
 
@@ -181,6 +182,8 @@ static void life_over(cluster_life *life)
     cluster_silo *silo = life->kind->silo;
     cluster_grain *grain = life->grain;
     life_unlink(life);
+    if (!silo->ended && life->sent != NULL)
+        cluster_grain_untake(&silo->grains, grain);
     if (!silo->ended)
         life_spoil(life);
     free(life);
@@ -341,8 +344,21 @@ static void life_done(cluster_life *life)
     cluster_silo *silo = life->kind->silo;
     life->in_hand = false;
     cluster_silo_lock(silo);
+    life->has = false;
     if (!silo->ended)
         cluster_grain_done(&silo->grains, cluster_silo_now(), life->grain);
+    cluster_silo_unlock(silo);
+}
+
+/* What it has sent itself comes not, or not in time: it waits again, for this life or another. */
+static void life_undo(cluster_life *life)
+{
+    cluster_silo *silo = life->kind->silo;
+    cluster_silo_lock(silo);
+    if (life->sent != NULL && !silo->ended)
+        cluster_grain_untake(&silo->grains, life->grain);
+    life->has = life->has && life->sent == NULL;
+    life->sent = NULL;
     cluster_silo_unlock(silo);
 }
 
@@ -378,6 +394,7 @@ static bool life_send(axo_ctx *ctx, const cluster_letter *letter, void *payload)
         return false;
     }
     (void)axo_draft_from(ctx, draft, letter->sender);
+    (void)axo_draft_bind(ctx, draft, axo_instance(ctx));
     axo_status status = axo_send_message(ctx, axo_self(ctx), draft);
     if (status != AXO_OK && status != AXO_EGONE)
         axo_message_discard(ctx, draft);
@@ -395,7 +412,6 @@ static bool life_take(axo_ctx *ctx, cluster_life *life)
     bool took = !silo->ended &&
                 cluster_grain_take(&silo->grains, cluster_silo_now(), life->grain, &parcel);
     if (took) {
-        life->took = true;
         life->sent = life_payload(life, &parcel, &letter);
         sent = life->sent != NULL && life_send(ctx, &letter, life->sent);
     }
@@ -405,6 +421,7 @@ static bool life_take(axo_ctx *ctx, cluster_life *life)
         cluster_silo_dead(silo, &parcel);
         cluster_grain_done(&silo->grains, cluster_silo_now(), life->grain);
     }
+    life->has = life->has || sent;
     cluster_silo_unlock(silo);
     return took && !sent;
 }
@@ -423,6 +440,7 @@ static axo_status life_construct(axo_ctx *ctx, void *state, const void *args)
     me->life = (cluster_life *)(uintptr_t)args;
     const axo_class *of = me->life->kind->of;
     life_look(me->life);
+    life_undo(me->life);
     me->hollow = !life_may(me->life);
     axo_status status = axo_want_settle(ctx);
     if (status != AXO_OK || me->hollow || of->construct == NULL)
@@ -467,9 +485,10 @@ static axo_status life_post_restart(axo_ctx *ctx, void *state, const axo_failure
 static axo_status life_drop(axo_ctx *ctx, cluster_life *life, const axo_message *message,
                             bool parcel)
 {
-    (void)axo_drop(ctx, message, axo_self(ctx), "the life of the grain is over");
     if (parcel)
-        life_done(life);
+        life_undo(life);
+    else
+        (void)axo_drop(ctx, message, axo_self(ctx), "the life of the grain is over");
     return AXO_OK;
 }
 
@@ -483,11 +502,11 @@ static axo_status life_receive(axo_ctx *ctx, void *state, const axo_message *mes
         life_pump(ctx, life);
         return AXO_OK;
     }
-    if (parcel)
-        life->sent = NULL;
     if (me->hollow || !life_may(life))
         return life_drop(ctx, life, message, parcel);
     if (parcel) {
+        life->sent = NULL;
+        life->took = true;
         life->in_hand = true;
         (void)axo_want_settle(ctx);
     }

@@ -66,6 +66,7 @@ cluster_box *cluster_box_make(cluster_grains *all, int64_t now, const cluster_pa
 void cluster_box_free(cluster_grains *all, cluster_box *box);
 /* The messages of a record, first in first out; there has to be one. */
 void cluster_records_push(cluster_grains *all, cluster_grain *grain, cluster_box *box);
+void cluster_records_unpop(cluster_grains *all, cluster_grain *grain, cluster_box *box);
 cluster_box *cluster_records_pop(cluster_grains *all, cluster_grain *grain);
 
 #endif

@@ -1,4 +1,4 @@
-/* silo.c - the machine of a node's grains: its lock, its time, what comes for it and what it asks. */
+/* silo.c - the machine of a node's grains: its lock, its time, what comes for it, what it asks. */
 #include "silo.h"
 
 #include <stdlib.h>
@@ -14,7 +14,7 @@
 #define SILO_DRIFT_PPM 20000
 #define SILO_HOPS      4
 #define SILO_TRIES     64
-#define SILO_LOOK_NS   (100 * CLUSTER_MS) /* of the clock that stands still while a machine sleeps */
+#define SILO_LOOK_NS   (100 * CLUSTER_MS) /* what the keeper sleeps at most, by another clock */
 #define SILO_RETRY_NS  (20 * CLUSTER_MS)  /* what had no memory is tried again */
 #define SILO_LEAVE_NS  (2000 * CLUSTER_MS)
 
@@ -408,8 +408,8 @@ void cluster_silo_end(axo_cluster *cluster)
             (void)axo_system_stop_actor(cluster->system, silo->kinds[i]->guardian);
         silo->kinds[i]->guardian = axo_ref_none();
     }
-    if (!axo_ref_is_none(silo->undertaker)) /* behind what it has to say */
-        (void)axo_system_poison(cluster->system, silo->undertaker);
+    if (!axo_ref_is_none(silo->undertaker)) /* what it has not said is a dead letter all the same */
+        (void)axo_system_stop_actor(cluster->system, silo->undertaker);
     silo->undertaker = axo_ref_none();
     cluster_ledger_close(silo);
 }

@@ -64,10 +64,11 @@ typedef struct cluster_life {
     bool watched;
     bool told_end;
     bool unwoken;              /* no memory to tell it of its message */
-    bool took;                 /* a message */
+    bool has;                  /* a message of the machine's, behind which it looks for the next */
     atomic_bool ending;
     /* The actor's own. */
     void *sent;                /* the payload of the message that it has sent itself; NULL: none */
+    bool took;                 /* a message, and began to handle it */
     bool in_hand;              /* its handler has begun, and is not known to have returned */
     axo_grain_given given;
     char key[AXO_GRAIN_KEY_MAX + 1];

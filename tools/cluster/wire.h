@@ -30,10 +30,9 @@
  *        32  u32 hops  36  u32 tries      claim that was seen, or zeroes
  *        40  u8 bytes of the key, 1 to CLUSTER_PARCEL_KEY_MAX
  *        41  the key, then the payload of the message, to the end
- * CLUSTER_BEAT has one part, u64 number; CLUSTER_ENTRY one, u64 phase; CLUSTER_CLAIM one, u64 term;
- * CLUSTER_LEAVE has none.
- * CLUSTER_FIND has one: u64 id, then the key, to the end. CLUSTER_FOUND has one: u64 id, u64 bits,
- * 0: nobody has the key.
+ * CLUSTER_BEAT has one part, u64 number; CLUSTER_ENTRY one, u64 phase, CLUSTER_CLAIM u64 term;
+ * CLUSTER_LEAVE has none. CLUSTER_FIND has one: u64 id, then the key, to the end. CLUSTER_FOUND has
+ * one: u64 id, u64 bits, 0: nobody has the key.
  *
  * A reader looks at magic, version, length, cluster, token and seal in this order, before anything
  * else, and at the form of every part before it takes the first one: a packet is taken as a whole
