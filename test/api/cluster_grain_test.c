@@ -138,6 +138,24 @@ static void failures(void **unused)
     cw_node_end(&a);
 }
 
+/* The reference's actor may be stopped; the grain does not know. */
+static void reference_stopped(void **unused)
+{
+    cw_node a;
+    table_clear();
+    grain_node(&a, "a", IDLE_MS);
+    axo_ref ref = grain_ref(&a, 4);
+    grain_send(&a, 4, HIT, 0);
+    CW_UNTIL(table[4].handled == 1);
+    assert_int_equal(axo_system_stop_actor(a.system, ref), AXO_OK);
+    CW_UNTIL(!axo_ref_equal(grain_ref(&a, 4), ref));
+    assert_int_equal(axo_system_send(a.system, ref, HIT, NULL, 0), AXO_EGONE);
+    grain_send(&a, 4, HIT, 0);
+    CW_UNTIL(table[4].handled == 2);
+    assert_int_equal(table[4].begun, 1);
+    cw_node_end(&a);
+}
+
 /* ---- bounds ---- */
 
 static void too_much(void **unused)
@@ -178,7 +196,9 @@ static void joins_and_leaves(void **unused)
     for (uint32_t i = 0; i < 60; i++) /* no other than its share has moved */
         assert_int_equal(table[i].begun, table[i].node == 'b' ? 2 : 1);
     cw_node_end(&b);
-    grains_answer(&a, 60);
+    int64_t before = cw_now();
+    grains_answer(&a, 60); /* what it has left is nobody's at once, not when its lease is over */
+    assert_true(cw_now() - before < LEASE_MS * CW_MS);
     assert_int_equal(grains_at(60, 'a'), 60);
     assert_int_equal(grains_former(), 0);
     cw_node_end(&a);
@@ -205,7 +225,7 @@ static void killed(void **unused)
 }
 
 /* A process that is stopped for longer than its lease handles nothing as a former life when it goes
- * on. */
+ * on: no messages, and no timers. */
 static void stopped_node(void **unused)
 {
     cw_node a, b;
@@ -216,6 +236,9 @@ static void stopped_node(void **unused)
     CW_UNTIL(cw_figures(&a).nodes == 2 && cw_figures(&b).nodes == 2);
     grains_answer(&a, 60);
     CW_UNTIL(grains_at(60, 'c') > 5);
+    for (uint32_t i = 0; i < 60; i++)
+        grain_send(&a, i, TICKS, 0);
+    grains_answer(&a, 60);
     assert_int_equal(kill(pid, SIGSTOP), 0);
     for (uint32_t i = 0; i < 60; i++) /* on their way when it goes on */
         grain_send(&a, i, HIT, 0);
@@ -332,6 +355,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(too_much),         cmocka_unit_test(joins_and_leaves),
         cmocka_unit_test(killed),           cmocka_unit_test(stopped_node),
         cmocka_unit_test(server_stops),     cmocka_unit_test(refused_kinds),
+        cmocka_unit_test(reference_stopped),
     };
     if (argc == 5 && strcmp(argv[1], "node") == 0)
         process_main(argv[2], argv[3], argv[4]);

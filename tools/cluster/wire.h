@@ -24,8 +24,8 @@
  *            the payload, to the end; only of CLUSTER_WHAT_SEND
  *       `to` and `from` are a reference's bits, as axo_remote_leave gives them. `to` is of the node
  *       that is meant; of CLUSTER_WHAT_TERMINATED it is who has ended, and of the one that speaks.
- *       The payload of CLUSTER_WHAT_PARCEL, a message to a grain, whose kind is `to`, and `known` of
- *       which says that it goes back, is
+ *       The payload of CLUSTER_WHAT_PARCEL, a message to a grain, whose kind is `to`, and `known`
+ *       of which says that it goes back, is
  *         0  u64 node where it was sent   8  u64 node, 16  u64 incarnation, 24  u64 term of the
  *        32  u32 hops  36  u32 tries      claim that was seen, or zeroes
  *        40  u8 bytes of the key, 1 to CLUSTER_PARCEL_KEY_MAX
