@@ -202,7 +202,7 @@ PROMISES := link wire member phi grain lease records rendezvous
 CLUSTER_OBJECTS := $(patsubst %.c,$B/obj/%.o,$(wildcard tools/cluster/*.c))
 CLUSTER_SHARED := $B/libaxo-cluster.so.$(VERSION)
 CLUSTER_BUILT := $(if $(CLUSTER),$B/libaxo-cluster.a $(if $(sanitize_$v),,$(CLUSTER_SHARED)))
-CLUSTER_USERS := $B/test/example/cluster $B/bench/r1_remote $(call programs,test/api/cluster_*_test.c)
+CLUSTER_USERS := $B/test/example/cluster $B/test/example/grain $B/bench/r1_remote $B/bench/r3_grains $(call programs,test/api/cluster_*_test.c)
 TESTS := $(filter-out $(if $(CLUSTER),,$(CLUSTER_USERS)),$(TESTS))
 PROMISE_OBJECTS := $(PROMISES:%=$B/obj/tools/cluster/%.o)
 PROMISE_USERS := $(call programs,test/unit/cluster/*_test.c) $(filter-out %/tree_sim,$(SIMS))
