@@ -34,7 +34,7 @@
  *             when a process is stopped within a handler, or a machine's clock stands still, a
  *             former life may still be there: for what it writes there is the `fence` of
  *             axo_grain_given, a number that is higher in each life of a name than in all before.
- *             Clocks may run at rates that differ by 2 of 100.
+ *             The rate of each clock may be off by 2 of 100.
  *   Store     While the store does not answer no life begins. A node whose lease runs out ends all
  *             its lives, and tells none of them more than post_stop; when the store answers again
  *             it has another lease, and names are claimed anew.
@@ -50,7 +50,8 @@
  *   Failure   It is decided by axo_grain_kind.strategy, on the node, as by a parent: with the
  *             default it is restarted, and keeps its name, its fence and the messages that wait. A
  *             life that ends without having handled one, as its construct has failed, takes one
- *             message with it, which is a dead letter.
+ *             message with it, which is a dead letter. What is escalated is decided by /user; where
+ *             that stops, the kind has no lives on the node any more.
  *
  * How its class differs from another actor's: construct is given an axo_grain_given. settle may be
  * called without having been asked for. Another receive is not put on top by axo_become: a grain
@@ -60,11 +61,13 @@
  *
  * The names' records are in a stream of JetStream beside the bucket, which has the bucket's name
  * and "_grains" behind it, with one message a subject, no limits and no age. One that is there is
- * taken as it is, of three replicas, say; where there is none it is made, of one replica, in files.
- * It is not deleted while nodes run: their lives end then. A name's record goes when its life ends;
+ * taken as it is, of three replicas, say (axo_cluster_start is AXO_ESYSTEM where it has other
+ * limits); where there is none it is made, of one replica, in files. It is not deleted while nodes
+ * run: their lives end then. A name's record goes when its life ends;
  * that of a node that has died when one of its names is wanted.
  *
- * Threads: six more for each node that has a kind. */
+ * Threads: five more for each node that has a kind, those of another connection to NATS, and 2 MiB
+ * of memory. */
 #ifndef AXO_GRAIN_H
 #define AXO_GRAIN_H
 

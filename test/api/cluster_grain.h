@@ -199,6 +199,13 @@ static inline uint32_t grains_at(uint32_t count, char letter)
     return there;
 }
 
+/* Of how many of the answers the node has made. */
+static inline uint32_t grains_answer_at(const cw_node *node, uint32_t count, char letter)
+{
+    grains_answer(node, count);
+    return grains_at(count, letter);
+}
+
 static inline uint32_t grains_former(void)
 {
     uint32_t former = 0;

@@ -1,6 +1,9 @@
 /* cluster_grain_test.c - grains: one life of a name, wherever, with nodes that come, go and are
  * killed, and a server that stops: <axo/grain.h>. */
+#include <nats/nats.h>
+
 #include "api/cluster_grain.h"
+#include "wire.h"
 
 static char *self;
 
@@ -204,6 +207,26 @@ static void joins_and_leaves(void **unused)
     cw_node_end(&a);
 }
 
+/* Lives end with the system, before the node leaves; their names are nobody's then. */
+static void system_stops_first(void **unused)
+{
+    cw_node a, b;
+    table_clear();
+    grain_node(&a, "a", IDLE_MS);
+    grain_node(&b, "b", IDLE_MS);
+    CW_UNTIL(cw_figures(&a).nodes == 1 && cw_figures(&b).nodes == 1);
+    CW_UNTIL(grains_answer_at(&a, 60, 'b') > 10);
+    assert_int_equal(axo_system_stop(b.system, -1, NULL, 0, NULL), AXO_OK);
+    CW_UNTIL(grain_figures(&b).lives == 0);
+    int64_t before = cw_now();
+    cw_node_end(&b);
+    grains_answer(&a, 60);
+    assert_true(cw_now() - before < LEASE_MS * CW_MS);
+    assert_int_equal(grains_at(60, 'a'), 60);
+    assert_int_equal(grains_former(), 0);
+    cw_node_end(&a);
+}
+
 static void killed(void **unused)
 {
     cw_node a, b;
@@ -212,8 +235,7 @@ static void killed(void **unused)
     grain_node(&a, "a", IDLE_MS);
     grain_node(&b, "b", IDLE_MS);
     CW_UNTIL(cw_figures(&a).nodes == 2 && cw_figures(&b).nodes == 2);
-    grains_answer(&a, 60);
-    CW_UNTIL(grains_at(60, 'c') > 5); /* it may have come up a moment later */
+    CW_UNTIL(grains_answer_at(&a, 60, 'c') > 5); /* it may come up a moment later */
     int64_t before = cw_now();
     cw_kill(pid);
     grains_answer(&b, 60);
@@ -234,8 +256,7 @@ static void stopped_node(void **unused)
     grain_node(&a, "a", IDLE_MS);
     grain_node(&b, "b", IDLE_MS);
     CW_UNTIL(cw_figures(&a).nodes == 2 && cw_figures(&b).nodes == 2);
-    grains_answer(&a, 60);
-    CW_UNTIL(grains_at(60, 'c') > 5);
+    CW_UNTIL(grains_answer_at(&a, 60, 'c') > 5);
     for (uint32_t i = 0; i < 60; i++)
         grain_send(&a, i, TICKS, 0);
     grains_answer(&a, 60);
@@ -285,6 +306,46 @@ static void server_stops(void **unused)
 }
 
 /* ---- refused ---- */
+
+/* A stream in which a record would go by itself is not taken. */
+static void refused_stream(void **unused)
+{
+    char name[64];
+    char subjects[80];
+    const char *all = subjects;
+    cluster_key key;
+    natsConnection *connection = NULL;
+    jsCtx *js = NULL;
+    jsStreamConfig config;
+    axo_cluster_options with = store_options("a");
+    const axo_props props = AXO_PROPS(.cls = &grain_class, .args = "a", .args_size = 2);
+    const axo_grain_kind kind = AXO_GRAIN_KIND(.name = "thing", .props = &props);
+    cw_node a;
+    with.cluster = "aged";
+    cluster_key_of(&key, with.cluster, with.token);
+    (void)snprintf(name, sizeof name, "axo_aged_%08x_grains", (unsigned)key.token);
+    (void)snprintf(subjects, sizeof subjects, "%s.>", name);
+    assert_int_equal(natsConnection_ConnectTo(&connection, server.url), NATS_OK);
+    assert_int_equal(natsConnection_JetStream(&js, connection, NULL), NATS_OK);
+    assert_int_equal(jsStreamConfig_Init(&config), NATS_OK);
+    config.Name = name;
+    config.Subjects = &all;
+    config.SubjectsLen = 1;
+    config.MaxMsgsPerSubject = 1;
+    config.MaxAge = INT64_C(3600000000000);
+    assert_int_equal(js_AddStream(NULL, js, &config, NULL, NULL), NATS_OK);
+    cw_node_open(&a, &with);
+    assert_int_equal(axo_cluster_add_grain_kind(a.cluster, &kind), AXO_OK);
+    axo_options options = AXO_OPTIONS(.workers = 1, .remote = axo_cluster_remote(a.cluster),
+                                      .remote_user = a.cluster);
+    assert_int_equal(axo_system_start(&options, &a.system), AXO_OK);
+    assert_int_equal(axo_cluster_start(a.cluster, a.system), AXO_ESYSTEM);
+    assert_int_equal(js_DeleteStream(js, name, NULL, NULL), NATS_OK);
+    assert_int_equal(axo_cluster_start(a.cluster, a.system), AXO_OK);
+    cw_node_end(&a);
+    jsCtx_Destroy(js);
+    natsConnection_Destroy(connection);
+}
 
 static void refused_kinds(void **unused)
 {
@@ -355,7 +416,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(too_much),         cmocka_unit_test(joins_and_leaves),
         cmocka_unit_test(killed),           cmocka_unit_test(stopped_node),
         cmocka_unit_test(server_stops),     cmocka_unit_test(refused_kinds),
-        cmocka_unit_test(reference_stopped),
+        cmocka_unit_test(reference_stopped), cmocka_unit_test(system_stops_first),
+        cmocka_unit_test(refused_stream),
     };
     if (argc == 5 && strcmp(argv[1], "node") == 0)
         process_main(argv[2], argv[3], argv[4]);

@@ -19,19 +19,21 @@ static bool kind_is_bounded(const axo_mailbox *mailbox)
 }
 
 /* What the system would refuse with each life is refused here. */
-static axo_status kind_read_props(const axo_props *given, axo_props *out)
+static axo_status kind_read_props(const axo_props *given, axo_props *out, axo_class *cls)
 {
     axo_status status = axo__given_read(given, out, sizeof *out);
+    if (status == AXO_OK)
+        status = axo__given_read(out->cls, cls, sizeof *cls);
     if (status != AXO_OK)
         return status;
-    bool good = out->cls != NULL && out->name == NULL && out->system_actor == 0 &&
+    bool good = cls->receive != NULL && out->name == NULL && out->system_actor == 0 &&
                 out->args_size <= AXO_ARGS_MAX && (out->args != NULL || out->args_size == 0) &&
                 !kind_is_bounded(out->mailbox);
-    return good && out->cls->receive != NULL ? AXO_OK : AXO_EINVAL;
+    return good ? AXO_OK : AXO_EINVAL;
 }
 
 static axo_status kind_read(const axo_cluster *cluster, const axo_grain_kind *given,
-                            axo_grain_kind *kind, axo_props *props)
+                            axo_grain_kind *kind, axo_props *props, axo_class *cls)
 {
     if (cluster == NULL || cluster->who == NULL)
         return AXO_EINVAL;
@@ -42,10 +44,11 @@ static axo_status kind_read(const axo_cluster *cluster, const axo_grain_kind *gi
         return AXO_EINVAL;
     if (!cluster_is_name(kind->name))
         return AXO_ENAME;
-    return kind_read_props(kind->props, props);
+    return kind_read_props(kind->props, props, cls);
 }
 
-static cluster_kind *kind_new(const axo_grain_kind *read, const axo_props *props)
+static cluster_kind *kind_new(const axo_grain_kind *read, const axo_props *props,
+                              const axo_class *cls)
 {
     cluster_kind *kind = calloc(1, sizeof *kind);
     void *args = props->args_size > 0 ? malloc(props->args_size) : NULL;
@@ -56,7 +59,7 @@ static cluster_kind *kind_new(const axo_grain_kind *read, const axo_props *props
     }
     kind->number = kind_number(read->name);
     memcpy(kind->name, read->name, strlen(read->name));
-    kind->of = props->cls;
+    kind->of = *cls;
     kind->props = *props;
     kind->args = args;
     if (args != NULL) {
@@ -73,7 +76,8 @@ axo_status axo_cluster_add_grain_kind(axo_cluster *cluster, const axo_grain_kind
 {
     axo_grain_kind read;
     axo_props props;
-    axo_status status = kind_read(cluster, kind, &read, &props);
+    axo_class cls;
+    axo_status status = kind_read(cluster, kind, &read, &props, &cls);
     if (status != AXO_OK)
         return status;
     if (cluster->system != NULL)
@@ -83,7 +87,7 @@ axo_status axo_cluster_add_grain_kind(axo_cluster *cluster, const axo_grain_kind
         return AXO_EEXIST;
     if (silo != NULL && silo->kinds_count == AXO_GRAIN_KINDS_MAX)
         return AXO_ELIMIT;
-    cluster_kind *made = kind_new(&read, &props);
+    cluster_kind *made = kind_new(&read, &props, &cls);
     if (made != NULL && silo == NULL)
         silo = cluster->silo = cluster_silo_new(cluster);
     if (made == NULL || silo == NULL) {
@@ -268,10 +272,11 @@ axo_status axo_grain_count(axo_cluster *cluster, axo_grain_figures *out)
         return AXO_OK;
     cluster_silo_lock(silo);
     const cluster_grains *all = &silo->grains;
-    *out = (axo_grain_figures){.lives = all->lives, .begun = silo->begun, .waiting = all->waiting,
-                               .handled = all->taken, .forwarded = all->forwarded,
-                               .dead = all->dead + silo->undelivered, .refused = all->refused,
-                               .lapsed = all->lease.lost};
+    *out = (axo_grain_figures){
+        .lives = silo->ended ? 0 : all->lives, .begun = silo->begun, .waiting = all->waiting,
+        .handled = all->taken, .forwarded = all->forwarded,
+        .dead = all->dead + silo->undelivered, .refused = all->refused,
+        .lapsed = all->lease.lost};
     cluster_silo_unlock(silo);
     return AXO_OK;
 }

@@ -219,13 +219,18 @@ bool cluster_ledger_is_busy(cluster_silo *silo)
 
 /* ---- open, start, end, close ---- */
 
+static void ledger_subjects(const cluster_ledger *ledger, char *out)
+{
+    (void)snprintf(out, LEDGER_SUBJECT_MAX, "%s.>", ledger->stream);
+}
+
 static natsStatus ledger_make(const cluster_ledger *ledger, jsStreamInfo **out)
 {
-    char subjects[CLUSTER_BUCKET_MAX + 16];
+    char subjects[LEDGER_SUBJECT_MAX];
     const char *all = subjects;
     jsStreamConfig config;
     natsStatus status = jsStreamConfig_Init(&config);
-    (void)snprintf(subjects, sizeof subjects, "%s.>", ledger->stream);
+    ledger_subjects(ledger, subjects);
     config.Name = ledger->stream;
     config.Subjects = &all;
     config.SubjectsLen = 1;
@@ -233,7 +238,17 @@ static natsStatus ledger_make(const cluster_ledger *ledger, jsStreamInfo **out)
     return status == NATS_OK ? js_AddStream(out, ledger->js, &config, NULL, NULL) : status;
 }
 
-/* NATS_MISMATCH: one in which a record may go by itself, or cannot be removed. */
+/* Whether no record goes by itself in it, and each can be removed. */
+static bool ledger_is_fit(const cluster_ledger *ledger, const jsStreamConfig *config)
+{
+    char subjects[LEDGER_SUBJECT_MAX];
+    ledger_subjects(ledger, subjects);
+    return config->MaxMsgsPerSubject == 1 && config->MaxAge == 0 && config->MaxMsgs <= 0 &&
+           config->MaxBytes <= 0 && !config->DenyDelete && config->SubjectsLen == 1 &&
+           strcmp(config->Subjects[0], subjects) == 0;
+}
+
+/* NATS_MISMATCH: one of another form. */
 static natsStatus ledger_look(const cluster_ledger *ledger)
 {
     jsStreamInfo *is = NULL;
@@ -244,9 +259,7 @@ static natsStatus ledger_look(const cluster_ledger *ledger)
         status = js_GetStreamInfo(&is, ledger->js, ledger->stream, NULL, NULL);
     if (status != NATS_OK)
         return status;
-    const jsStreamConfig *config = is->Config;
-    if (config->MaxMsgsPerSubject != 1 || config->MaxAge != 0 || config->MaxMsgs > 0 ||
-        config->MaxBytes > 0 || config->DenyDelete)
+    if (!ledger_is_fit(ledger, is->Config))
         status = NATS_MISMATCH;
     jsStreamInfo_Destroy(is);
     return status;

@@ -26,10 +26,21 @@ static void *life_user(life_state *me)
     return (char *)me + me->life->kind->state_at;
 }
 
-/* Whether a handler may begin. */
+/* `covers` is said a moment after the lease is renewed: whom it does not cover asks the machine. */
+static bool life_is_covered(cluster_silo *silo)
+{
+    if (cluster_silo_now() < atomic_load(&silo->covers))
+        return true;
+    cluster_silo_lock(silo);
+    bool covers = !silo->ended && cluster_lease_covers(&silo->grains.lease, cluster_silo_now());
+    cluster_silo_unlock(silo);
+    return covers;
+}
+
+/* Whether a handler may begin. Once it is false it stays so: the life ends. */
 static bool life_may(cluster_life *life)
 {
-    bool covers = cluster_silo_now() < atomic_load(&life->kind->silo->covers);
+    bool covers = life_is_covered(life->kind->silo);
     return covers && !atomic_load(&life->ending);
 }
 
@@ -438,7 +449,7 @@ static axo_status life_construct(axo_ctx *ctx, void *state, const void *args)
 {
     life_state *me = state;
     me->life = (cluster_life *)(uintptr_t)args;
-    const axo_class *of = me->life->kind->of;
+    const axo_class *of = &me->life->kind->of;
     life_look(me->life);
     life_undo(me->life);
     me->hollow = !life_may(me->life);
@@ -451,14 +462,14 @@ static axo_status life_construct(axo_ctx *ctx, void *state, const void *args)
 static axo_status life_pre_start(axo_ctx *ctx, void *state)
 {
     life_state *me = state;
-    const axo_class *of = me->life->kind->of;
+    const axo_class *of = &me->life->kind->of;
     return !me->hollow && of->pre_start != NULL ? of->pre_start(ctx, life_user(me)) : AXO_OK;
 }
 
 static axo_status life_post_stop(axo_ctx *ctx, void *state)
 {
     life_state *me = state;
-    const axo_class *of = me->life->kind->of;
+    const axo_class *of = &me->life->kind->of;
     return !me->hollow && of->post_stop != NULL ? of->post_stop(ctx, life_user(me)) : AXO_OK;
 }
 
@@ -466,7 +477,7 @@ static axo_status life_pre_restart(axo_ctx *ctx, void *state, const axo_failure 
                                    const axo_message *message)
 {
     life_state *me = state;
-    const axo_class *of = me->life->kind->of;
+    const axo_class *of = &me->life->kind->of;
     if (me->hollow || of->pre_restart == NULL)
         return axo_default_pre_restart(ctx, state, failure, message);
     return of->pre_restart(ctx, life_user(me), failure, message);
@@ -475,7 +486,7 @@ static axo_status life_pre_restart(axo_ctx *ctx, void *state, const axo_failure 
 static axo_status life_post_restart(axo_ctx *ctx, void *state, const axo_failure *failure)
 {
     life_state *me = state;
-    const axo_class *of = me->life->kind->of;
+    const axo_class *of = &me->life->kind->of;
     if (me->hollow || of->post_restart == NULL)
         return axo_default_post_restart(ctx, state, failure);
     return of->post_restart(ctx, life_user(me), failure);
@@ -510,7 +521,7 @@ static axo_status life_receive(axo_ctx *ctx, void *state, const axo_message *mes
         life->in_hand = true;
         (void)axo_want_settle(ctx);
     }
-    axo_status status = life->kind->of->receive(ctx, life_user(me), message);
+    axo_status status = life->kind->of.receive(ctx, life_user(me), message);
     if (parcel && (status == AXO_OK || status == AXO_UNHANDLED)) {
         life_done(life);
         life_pump(ctx, life);
@@ -521,7 +532,7 @@ static axo_status life_receive(axo_ctx *ctx, void *state, const axo_message *mes
 static axo_status life_settle(axo_ctx *ctx, void *state)
 {
     life_state *me = state;
-    const axo_class *of = me->life->kind->of;
+    const axo_class *of = &me->life->kind->of;
     life_look(me->life);
     life_pump(ctx, me->life);
     return !me->hollow && of->settle != NULL ? of->settle(ctx, life_user(me)) : AXO_OK;
@@ -530,12 +541,12 @@ static axo_status life_settle(axo_ctx *ctx, void *state)
 /* The program's state stands behind this one's, on an address that is as round as its size. */
 void cluster_life_class(cluster_kind *kind)
 {
-    size_t align = kind->of->state_size & (0 - kind->of->state_size);
+    size_t align = kind->of.state_size & (0 - kind->of.state_size);
     align = align > AXO_STATE_ALIGN ? AXO_STATE_ALIGN : align;
     align = align < alignof(max_align_t) ? alignof(max_align_t) : align;
     kind->state_at = (sizeof(life_state) + align - 1) / align * align;
-    kind->cls = *kind->of;
-    kind->cls.state_size = kind->state_at + kind->of->state_size;
+    kind->cls = kind->of;
+    kind->cls.state_size = kind->state_at + kind->of.state_size;
     kind->cls.construct = life_construct;
     kind->cls.pre_start = life_pre_start;
     kind->cls.receive = life_receive;

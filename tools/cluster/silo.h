@@ -40,7 +40,7 @@ typedef struct cluster_kind {
     cluster_silo *silo;
     uint32_t number;           /* a hash of the name; not 0 */
     char name[AXO_NODE_NAME_MAX + 1];
-    const axo_class *of;       /* the program's */
+    axo_class of;              /* the program's, as it was read */
     axo_class cls;             /* that, with a few steps round each callback */
     size_t state_at;           /* of the program's state in the actor's */
     axo_props props;
