@@ -13,7 +13,7 @@
 #define GRAINS 256
 #define IDLE_MS 60000
 
-enum { HIT = 100, FAIL, QUIT, SLOW, TICKS, TICK };
+enum { HIT = 100, FAIL, QUIT, SLOW, TICKS, TICK, TEXT };
 
 /* A name: "0" to "255". */
 typedef struct row {
@@ -115,6 +115,11 @@ static inline axo_status grain_receive(axo_ctx *ctx, void *state, const axo_mess
     case TICKS:
         return axo_timer_start(ctx, 1, AXO_TIMER_FIXED_DELAY, 5 * CW_MS, 5 * CW_MS, TICK, NULL, 0);
     case TICK:
+        return AXO_OK;
+    case TEXT:
+        me->row->number = message->size;
+        atomic_fetch_add(&me->row->handled, message->size == 6 &&
+                                                memcmp(message->payload, "a list", 6) == 0);
         return AXO_OK;
     case CW_ECHO:
         return axo_reply(ctx, message, CW_BACK, message->payload, message->size);

@@ -141,6 +141,90 @@ static void failures(void **unused)
     cw_node_end(&a);
 }
 
+/* A node with a kind of one strategy, whose grain fails between two messages. */
+static void fails_with(axo_decider decider, uint32_t begun, uint32_t restarted)
+{
+    const axo_strategy strategy = AXO_STRATEGY(.decider = decider);
+    const axo_props props = AXO_PROPS(.cls = &grain_class, .args = "a", .args_size = 2);
+    const axo_grain_kind kind = AXO_GRAIN_KIND(.name = "thing", .props = &props,
+                                               .strategy = &strategy);
+    const axo_cluster_options with = store_options("a");
+    cw_node a;
+    table_clear();
+    cw_node_open(&a, &with);
+    assert_int_equal(axo_cluster_add_grain_kind(a.cluster, &kind), AXO_OK);
+    cw_node_begin(&a);
+    grain_send(&a, 2, HIT, 0);
+    grain_send(&a, 5, HIT, 0);
+    CW_UNTIL(table[2].handled == 1 && table[5].handled == 1);
+    grain_send(&a, 2, FAIL, 0);
+    grain_send(&a, 2, HIT, 0);
+    CW_UNTIL(table[2].handled == 2);
+    grain_send(&a, 5, HIT, 0);
+    CW_UNTIL(table[5].handled == 2);
+    assert_int_equal(table[2].begun, begun);
+    assert_int_equal(table[2].restarted, restarted);
+    assert_int_equal(table[5].begun, 1);
+    cw_node_end(&a);
+}
+
+static void strategies(void **unused)
+{
+    fails_with(axo_decide_restart, 1, 1);
+    fails_with(axo_decide_stop, 2, 0);
+    fails_with(axo_decide_escalate, 1, 1); /* what /user decides is for all of the kind */
+}
+
+static size_t text_encode(void *user, const void *from, size_t size, void *out, size_t room)
+{
+    size_t long_as = strlen(from);
+    (void)user;
+    (void)size;
+    for (size_t i = 0; i < long_as && long_as <= room; i++)
+        ((char *)out)[i] = (char)(((const char *)from)[i] + 1);
+    return long_as;
+}
+
+static size_t text_decode(void *user, const void *from, size_t size, void *out, size_t room)
+{
+    (void)user;
+    for (size_t i = 0; i < size && size <= room; i++)
+        ((char *)out)[i] = (char)(((const char *)from)[i] - 1);
+    return size;
+}
+
+/* Also to a grain of the same node: a payload is of nobody's memory, and one without a codec goes
+ * nowhere. */
+static void coded(void **unused)
+{
+    const axo_cluster_codec codec = AXO_CLUSTER_CODEC(.tag = TEXT, .encode = text_encode,
+                                                      .decode = text_decode);
+    cw_node a, b;
+    table_clear();
+    grain_node_open(&a, "a", IDLE_MS);
+    grain_node_open(&b, "b", IDLE_MS);
+    assert_int_equal(axo_cluster_add_codec(a.cluster, &codec), AXO_OK);
+    assert_int_equal(axo_cluster_add_codec(b.cluster, &codec), AXO_OK);
+    cw_node_begin(&a);
+    cw_node_begin(&b);
+    CW_UNTIL(cw_figures(&a).nodes == 1 && cw_figures(&b).nodes == 1);
+    for (uint32_t i = 0; i < 20; i++)
+        assert_int_equal(axo_system_send_owned(a.system, grain_ref(&a, i), TEXT, strdup("a list"),
+                                               0, cw_free, NULL),
+                         AXO_OK);
+    for (uint32_t i = 0; i < 20; i++)
+        CW_UNTIL(table[i].handled == 1);
+    assert_true(grain_figures(&a).lives > 0 && grain_figures(&b).lives > 0);
+    assert_int_equal(a.letters, 0);
+    assert_int_equal(axo_system_send_owned(a.system, grain_ref(&a, 1), HIT, strdup("a list"), 0,
+                                           cw_free, NULL),
+                     AXO_OK);
+    CW_UNTIL(a.letters == 1);
+    assert_int_equal(cw_figures(&a).no_codec, 1);
+    cw_node_end(&a);
+    cw_node_end(&b);
+}
+
 /* The reference's actor may be stopped; the grain does not know. */
 static void reference_stopped(void **unused)
 {
@@ -301,6 +385,7 @@ static void server_stops(void **unused)
     assert_int_equal(grains_former(), 0);
     for (uint32_t i = 0; i < 40; i++)
         assert_int_equal(table[i].begun, table[i].ended + 1);
+    assert_int_equal(grain_figures(&a).dead + grain_figures(&b).dead, 0); /* they have waited */
     cw_node_end(&a);
     cw_node_end(&b);
 }
@@ -417,7 +502,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(killed),           cmocka_unit_test(stopped_node),
         cmocka_unit_test(server_stops),     cmocka_unit_test(refused_kinds),
         cmocka_unit_test(reference_stopped), cmocka_unit_test(system_stops_first),
-        cmocka_unit_test(refused_stream),
+        cmocka_unit_test(refused_stream),   cmocka_unit_test(strategies),
+        cmocka_unit_test(coded),
     };
     if (argc == 5 && strcmp(argv[1], "node") == 0)
         process_main(argv[2], argv[3], argv[4]);
