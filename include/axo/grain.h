@@ -37,7 +37,9 @@
  *             The rate of each clock may be off by 2 of 100.
  *   Store     While the store does not answer no life begins. A node whose lease runs out ends all
  *             its lives, and tells none of them more than post_stop; when the store answers again
- *             it has another lease, and names are claimed anew.
+ *             it has another lease, and names are claimed anew. One that has forgotten what it has
+ *             said (a single server, whose machine lost power) is found out by each node's next
+ *             renewal; until then a name may have two lives, and numbers may come again.
  *   Messages  come at most once, and those of one sender to one reference in order while the grain
  *             stays where it is. They wait while its node is found and its name claimed, for five
  *             leases at most at each node: AXO_GRAIN_WAITING of one name, AXO_GRAIN_HELD in all,
@@ -54,17 +56,18 @@
  *             that stops, the kind has no lives on the node any more.
  *
  * How its class differs from another actor's: construct is given an axo_grain_given. settle may be
- * called without having been asked for. Another receive is not put on top by axo_become: a grain
- * changes by its state. What it has stashed is a dead letter, a suppressed one, when it is
- * restarted. When the lease is lost what has come to its mailbox, timers and notices too, is
- * dropped.
+ * called without having been asked for. Another receive is not put on top by axo_become, behind
+ * which no message of the reference's would come: a grain changes by its state. A message without a
+ * payload has one of 0 bytes, which is not NULL. What it has stashed is a dead letter, a suppressed
+ * one, when it is restarted. When the lease is lost what has come to its mailbox, timers and
+ * notices too, is dropped.
  *
  * The names' records are in a stream of JetStream beside the bucket, which has the bucket's name
  * and "_grains" behind it, with one message a subject, no limits and no age. One that is there is
  * taken as it is, of three replicas, say (axo_cluster_start is AXO_ESYSTEM where it has other
  * limits); where there is none it is made, of one replica, in files. It is not deleted while nodes
- * run: their lives end then. A name's record goes when its life ends;
- * that of a node that has died when one of its names is wanted.
+ * run: their lives end then. A name's record goes when its life ends; that of a node that has died
+ * when one of its names is wanted.
  *
  * Threads: five more for each node that has a kind, those of another connection to NATS, and 2 MiB
  * of memory. */
