@@ -1,5 +1,6 @@
 /* grain.h - grains: actors that are there by name, wherever in a cluster, one life of a name at a
- * time. Of libaxo-cluster (cluster.h), with AXO_CLUSTER_STORE. <axo/axo.h> does not include it.
+ * time. Of libaxo-cluster (cluster.h), with AXO_CLUSTER_STORE. <axo/axo.h> does not include it. A
+ * whole program is test/example/grain.c.
  *
  *     axo_grain_kind carts = AXO_GRAIN_KIND(.name = "cart", .props = &props);
  *     status = axo_cluster_add_grain_kind(cluster, &carts);      before axo_cluster_start

@@ -240,6 +240,14 @@ static void reference_stopped(void **unused)
     grain_send(&a, 4, HIT, 0);
     CW_UNTIL(table[4].handled == 2);
     assert_int_equal(table[4].begun, 1);
+    ref = grain_ref(&a, 4);
+    assert_int_equal(axo_cluster_leave(a.cluster), AXO_OK);
+    assert_int_equal(table[4].ended, 1);
+    uint32_t before = a.letters;
+    assert_int_equal(axo_system_send(a.system, ref, HIT, NULL, 0), AXO_OK);
+    CW_UNTIL(a.letters == before + 1);
+    assert_int_equal(axo_grain(a.cluster, "thing", "4", &ref), AXO_ESTOPPING);
+    assert_int_equal(grain_figures(&a).lives, 0);
     cw_node_end(&a);
 }
 
