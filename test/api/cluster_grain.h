@@ -13,7 +13,7 @@
 #define GRAINS 256
 #define IDLE_MS 60000
 
-enum { HIT = 100, FAIL, QUIT, SLOW, TICKS, TICK, TEXT };
+enum { HIT = 100, FAIL, QUIT, SLOW, ROUND, TEXT };
 
 /* A name: "0" to "255". */
 typedef struct row {
@@ -112,10 +112,8 @@ static inline axo_status grain_receive(axo_ctx *ctx, void *state, const axo_mess
     case SLOW:
         cw_sleep(300 * CW_MS);
         return grain_hit(me, message);
-    case TICKS:
-        return axo_timer_start(ctx, 1, AXO_TIMER_FIXED_DELAY, 5 * CW_MS, 5 * CW_MS, TICK, NULL, 0);
-    case TICK:
-        return AXO_OK;
+    case ROUND: /* it has always something to do */
+        return axo_send(ctx, axo_self(ctx), ROUND, NULL, 0);
     case TEXT:
         me->row->number = message->size;
         atomic_fetch_add(&me->row->handled, message->size == 6 &&
