@@ -13,7 +13,7 @@
 #define GRAINS 256
 #define IDLE_MS 60000
 
-enum { HIT = 100, FAIL, QUIT, SLOW, ROUND, TEXT };
+enum { HIT = 100, FAIL, QUIT, SLOW, TICKS, TICK, TEXT };
 
 /* A name: "0" to "255". */
 typedef struct row {
@@ -112,8 +112,11 @@ static inline axo_status grain_receive(axo_ctx *ctx, void *state, const axo_mess
     case SLOW:
         cw_sleep(300 * CW_MS);
         return grain_hit(me, message);
-    case ROUND: /* it has always something to do */
-        return axo_send(ctx, axo_self(ctx), ROUND, NULL, 0);
+    case TICKS:
+        return axo_timer_start(ctx, 1, AXO_TIMER_FIXED_DELAY, 20 * CW_MS, 20 * CW_MS, TICK, NULL,
+                               0);
+    case TICK:
+        return AXO_OK;
     case TEXT:
         me->row->number = message->size;
         atomic_fetch_add(&me->row->handled, message->size == 6 &&
@@ -135,7 +138,9 @@ static const axo_class grain_class =
 static inline void grain_node_open(cw_node *node, const char *name, uint32_t idle_ms)
 {
     const axo_cluster_options with = store_options(name);
-    const axo_props props = AXO_PROPS(.cls = &grain_class, .args = name, .args_size = 2);
+    axo_props props = AXO_PROPS(.cls = &grain_class, .args = name, .args_size = 2);
+    if (name[0] == 'c') /* each life has a thread, which waits for no other */
+        props.dispatcher = AXO_DISPATCH_PINNED;
     const axo_grain_kind kind = AXO_GRAIN_KIND(.name = "thing", .props = &props,
                                                .idle_ms = idle_ms);
     cw_node_open(node, &with);

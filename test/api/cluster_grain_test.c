@@ -339,7 +339,7 @@ static void killed(void **unused)
 }
 
 /* A process that is stopped for longer than its lease handles nothing as a former life when it goes
- * on: no messages, and nothing that it has for itself. */
+ * on: no messages, and no timers. */
 static void stopped_node(void **unused)
 {
     cw_node a, b;
@@ -351,7 +351,7 @@ static void stopped_node(void **unused)
     CW_UNTIL(grains_answer_at(&a, 60, 'c') > 5);
     for (uint32_t i = 0; i < 60; i++) {
         if (table[i].node == 'c')
-            grain_send(&a, i, ROUND, 0);
+            grain_send(&a, i, TICKS, 0);
     }
     grains_answer(&a, 60);
     assert_int_equal(kill(pid, SIGSTOP), 0);
