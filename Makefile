@@ -201,13 +201,11 @@ TESTS := $(filter-out $(if $(PROCESS),,$(PROCESS_USERS)),$(TESTS))
 NO_CLUSTER ?= $(if $(filter sim,$v),sim)
 CLUSTER := $(if $(NO_CLUSTER),,$(wildcard /usr/include/nats/nats.h))
 CLUSTER_LIBS := $(if $(CLUSTER),-lnats -lm)
-# Grains stand in no library yet.
-PROMISES_TO_COME := grain lease records rendezvous
-PROMISES := link wire member phi $(PROMISES_TO_COME)
-CLUSTER_OBJECTS := $(patsubst %.c,$B/obj/%.o,$(filter-out $(PROMISES_TO_COME:%=tools/cluster/%.c),$(wildcard tools/cluster/*.c)))
+PROMISES := link wire member phi grain lease records rendezvous
+CLUSTER_OBJECTS := $(patsubst %.c,$B/obj/%.o,$(wildcard tools/cluster/*.c))
 CLUSTER_SHARED := $B/libaxo-cluster.so.$(VERSION)
 CLUSTER_BUILT := $(if $(CLUSTER),$B/libaxo-cluster.a $(if $(sanitize_$v),,$(CLUSTER_SHARED)))
-CLUSTER_USERS := $B/test/example/cluster $B/test/example/kv_cluster $B/test/example/log_cluster $B/bench/r1_remote $(call programs,test/api/cluster_*_test.c)
+CLUSTER_USERS := $B/test/example/cluster $B/test/example/grain $B/test/example/kv_cluster $B/test/example/log_cluster $B/bench/r1_remote $B/bench/r3_grains $(call programs,test/api/cluster_*_test.c)
 TESTS := $(filter-out $(if $(CLUSTER),,$(CLUSTER_USERS)),$(TESTS))
 $B/test/api/cluster_thrift_test: LDFLAGS += -Wl,--wrap=natsConnection_GetStats,--wrap=kvWatcher_Next
 PROMISE_OBJECTS := $(PROMISES:%=$B/obj/tools/cluster/%.o)

@@ -53,7 +53,7 @@
  * may be closed, and opened again: as another incarnation. What is told by events before anybody
  * has subscribed is told to nobody: who is to know subscribes before axo_cluster_start.
  *
- * Events (event.h): AXO_KIND_NODE.
+ * Events (event.h): AXO_KIND_NODE. Actors that are there by name, on some node: grain.h.
  *
  * Threads: the library has three for each node, with AXO_CLUSTER_STORE five, and those of NATS's
  * library. */

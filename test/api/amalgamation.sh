@@ -65,7 +65,7 @@ ran=0
 for expected in test/example/*.expected; do
     name=$(basename "$expected" .expected)
     [ -e "test/example/$name.c" ] || continue # in C++, whose headers are no part of it
-    ! grep -q '#include <axo/\(console\|process\|record\|report\|durable\|cluster\)\.h>' "test/example/$name.c" || continue # nor are these
+    ! grep -q '#include <axo/\(console\|process\|record\|report\|durable\|cluster\|grain\)\.h>' "test/example/$name.c" || continue # nor are these
     ! grep -q '#include "' "test/example/$name.c" || continue # of several files
     mkdir -p "$here/$name"
     sed 's|#include <axo/[a-z_]*\.h>|#include "axo.h"|' "test/example/$name.c" >"$here/$name/$name.c"

@@ -33,9 +33,10 @@ static inline void door_word(const char *text, const char *end, char *out, size_
 typedef void (*door_seen)(const char *word);
 
 /* Calls `seen` with the word before each `mark`, in every header of libaxo: console.h, process.h,
- * record.h, report.h, durable.h, durable_nats.h and cluster.h are of libraries of their own, which
- * console_test.sh, process_actor_test.c, record_misuse_test.c, record_report_file_test.c,
- * durable_mailbox_test.c, durable_nats_server_test.c and cluster_nodes_test.c try. */
+ * record.h, report.h, durable.h, durable_nats.h, cluster.h and grain.h are of libraries of their
+ * own, which console_test.sh, process_actor_test.c, record_misuse_test.c, record_report_file_test.c,
+ * durable_mailbox_test.c, durable_nats_server_test.c, cluster_nodes_test.c and cluster_grain_test.c
+ * try. */
 static inline void door_scan(const char *mark, door_seen seen)
 {
     DIR *folder = opendir("include/axo");
@@ -43,9 +44,9 @@ static inline void door_scan(const char *mark, door_seen seen)
     for (struct dirent *entry; (entry = readdir(folder)) != NULL;) {
         if (strstr(entry->d_name, ".h") == NULL || strcmp(entry->d_name, "console.h") == 0 ||
             strcmp(entry->d_name, "process.h") == 0 || strcmp(entry->d_name, "record.h") == 0 ||
-            strcmp(entry->d_name, "report.h") == 0 ||
-            strcmp(entry->d_name, "durable.h") == 0 ||
-            strcmp(entry->d_name, "durable_nats.h") == 0 || strcmp(entry->d_name, "cluster.h") == 0)
+            strcmp(entry->d_name, "report.h") == 0 || strcmp(entry->d_name, "durable.h") == 0 ||
+            strcmp(entry->d_name, "durable_nats.h") == 0 ||
+            strcmp(entry->d_name, "cluster.h") == 0 || strcmp(entry->d_name, "grain.h") == 0)
             continue;
         char *text = door_read(entry->d_name);
         for (const char *at = text; (at = strstr(at, mark)) != NULL; at++) {

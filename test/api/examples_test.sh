@@ -96,9 +96,9 @@ done
 for header in include/axo/*.h include/axo/*.hpp; do
     name=$(basename "$header")
     # That of a library of its own, which may not be built.
-    case $name in console.h | process.h | durable.h | durable_nats.h | cluster.h) [ -e "$stage/usr/include/axo/$name" ] || continue ;; esac
+    case $name in console.h | process.h | durable.h | durable_nats.h | cluster.h | grain.h) [ -e "$stage/usr/include/axo/$name" ] || continue ;; esac
     echo "#include <axo/$name>"
-    case $name in axo.h | console.h | process.h | record.h | report.h | durable.h | durable_nats.h | cluster.h | *.hpp) continue ;; esac
+    case $name in axo.h | console.h | process.h | record.h | report.h | durable.h | durable_nats.h | cluster.h | grain.h | *.hpp) continue ;; esac
     grep -q "^#include <axo/$name>$" include/axo/axo.h ||
         { echo "axo.h does not include $name" >&2; exit 1; }
 done >"$stage/all.cpp"

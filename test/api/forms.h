@@ -9,6 +9,7 @@
 #include <axo/console.h>
 #include <axo/durable.h>
 #include <axo/durable_nats.h>
+#include <axo/grain.h>
 #include <axo/process.h>
 #include <axo/record.h>
 #include <axo/report.h>

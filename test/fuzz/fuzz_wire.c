@@ -87,11 +87,31 @@ static void wire_name_of(fuzz_in *in, axo_node *node)
     node->incarnation = fuzz_u64(in) | 1;
 }
 
+/* The payload of a parcel. */
+static void wire_slip_of(fuzz_in *in, cluster_body *body)
+{
+    static unsigned char bytes[CLUSTER_SLIP_SIZE + CLUSTER_PARCEL_KEY_MAX + 300];
+    static const unsigned char zeroes[300];
+    cluster_slip slip = {.origin = fuzz_u64(in) | 1, .hops = fuzz_u16(in), .tries = fuzz_u8(in),
+                         .holder = {fuzz_u64(in), fuzz_u64(in), fuzz_u64(in)}, .key = zeroes,
+                         .payload = zeroes};
+    cluster_slip read;
+    slip.key_size = 1 + fuzz_u8(in) % CLUSTER_PARCEL_KEY_MAX;
+    slip.payload_size = fuzz_u8(in);
+    body->to = body->to & UINT32_MAX ? body->to & UINT32_MAX : 1;
+    body->payload_size = (uint32_t)cluster_wire_put_slip(bytes, &slip);
+    body->payload = bytes;
+    fuzz_require(cluster_wire_read_slip(body, &read) && read.origin == slip.origin &&
+                 read.holder[2] == slip.holder[2] && read.hops == slip.hops &&
+                 read.tries == slip.tries && read.key_size == slip.key_size &&
+                 read.payload_size == slip.payload_size);
+}
+
 static void wire_body_of(fuzz_in *in, cluster_body *body)
 {
     static const unsigned char payload[300];
     memset(body, 0, sizeof *body);
-    body->what = CLUSTER_WHAT_SEND + fuzz_u8(in) % 7;
+    body->what = CLUSTER_WHAT_SEND + fuzz_u8(in) % 8;
     body->known = fuzz_u8(in) & 1;
     body->tag = fuzz_u16(in);
     body->to = fuzz_u64(in) % (CLUSTER_BITS_END - 1) + 1;
@@ -101,6 +121,8 @@ static void wire_body_of(fuzz_in *in, cluster_body *body)
     if (body->what == CLUSTER_WHAT_SEND)
         body->payload_size = fuzz_u8(in);
     body->payload = body->payload_size > 0 ? payload : NULL;
+    if (body->what == CLUSTER_WHAT_PARCEL)
+        wire_slip_of(in, body);
 }
 
 /* What is written as the header says is read. */
@@ -116,7 +138,8 @@ static void wire_write(fuzz_in *in)
                                .behind = fuzz_u64(in), .ack = fuzz_u64(in), .body = f.body};
         if ((fuzz_u8(in) & 3) != 0) {
             wire_body_of(in, &body);
-            frame.kind = body.what <= CLUSTER_WHAT_KILL ? CLUSTER_USER : CLUSTER_SYSTEM;
+            bool user = body.what <= CLUSTER_WHAT_KILL || body.what == CLUSTER_WHAT_PARCEL;
+            frame.kind = user ? CLUSTER_USER : CLUSTER_SYSTEM;
             frame.size = (uint32_t)cluster_wire_put_body(f.body, &body);
         }
         size += cluster_wire_put_frame(f.bytes + size, &frame);

@@ -6,6 +6,7 @@
  *   bucket.c   member.h's store: a bucket of JetStream, and its thread
  *   find.c     keys of other nodes' registries
  *   seen.c     what is seen of the links: figures, as text too
+ *   silo.h     the grains of this node
  *   nats.c     the connection and the threads
  *   cluster.c  the doors of <axo/cluster.h>
  *
@@ -13,9 +14,9 @@
  * ("carrier"), and does what is due; one takes what comes for this node, one what comes for all. A
  * fourth asks the bucket and waits for its answers, a fifth for what it watches, holding no lock.
  *
- * Locks, in this order: roster, then a peer's; a find's alone. The system is called with the
- * roster's or a peer's held, but for axo_remote_lose never with a peer's: it waits for those who
- * deliver, who hold one. The member is called with the roster's held. */
+ * Locks, in this order: roster, then the silo's, then a peer's; a find's alone. The system is
+ * called with any of the three held, but for axo_remote_lose never with a peer's: it waits for
+ * those who deliver, who hold one. The member is called with the roster's held. */
 #ifndef CLUSTER_CARRIER_H
 #define CLUSTER_CARRIER_H
 
@@ -41,6 +42,8 @@
 #define CLUSTER_MS INT64_C(1000000)
 /* Of a bucket: axo_, the cluster's name, _ and 8 digits. */
 #define CLUSTER_BUCKET_MAX (AXO_NODE_NAME_MAX + 16)
+
+typedef struct cluster_silo cluster_silo;
 
 /* A packet that is filled. */
 typedef struct cluster_batch {
@@ -134,6 +137,7 @@ typedef struct cluster_who {
     uint64_t beat;     /* a heartbeat that is to be sent; 0: none */
     bool put_waits;    /* what the store is to be asked */
     bool asks;         /* it is being asked */
+    bool is_up;        /* the silo was told so */
     cluster_entry put;
     uint32_t removals; /* more are left out: the member asks again */
     cluster_entry removal[AXO_NODES_MAX + 1];
@@ -181,6 +185,7 @@ struct axo_cluster {
     atomic_bool beat_now;
     atomic_bool over;            /* this node is no part of the cluster any more */
     cluster_who *who;            /* NULL: AXO_CLUSTER_BEATS */
+    cluster_silo *silo;          /* NULL: no kind of grains */
 
     pthread_mutex_t find_mutex;
     pthread_cond_t find_cond;
@@ -201,6 +206,26 @@ static inline void cluster_counted(axo_cluster *cluster, uint32_t which)
 /* ---- peer.c */
 
 extern const axo_remote cluster_table;
+
+/* What a codec has made, or what needs none. */
+typedef struct cluster_coded {
+    const void *bytes;
+    size_t size;
+    void *large; /* freed by the caller */
+    unsigned char small[512];
+} cluster_coded;
+
+/* A message's payload as it travels.
+ *   returns   AXO_ENOTSUP: owned, and nobody knows what it is, or its codec cannot; AXO_EINVAL: a
+ *             tag of the services; AXO_ETOOBIG, AXO_ENOMEM */
+axo_status cluster_encode(const axo_cluster *cluster, const axo_message *message,
+                          cluster_coded *out);
+/* And back. */
+axo_status cluster_decode(const axo_cluster *cluster, uint32_t tag, const void *bytes, size_t size,
+                          cluster_coded *out);
+/* A message to a grain, on its way. As axo_remote.send. */
+axo_status cluster_peer_parcel(cluster_peer *peer, uint32_t kind, bool back, axo_ref from,
+                               uint32_t tag, const cluster_slip *slip);
 
 void cluster_peers_init(axo_cluster *cluster);
 void cluster_peers_fini(axo_cluster *cluster);
@@ -286,6 +311,21 @@ void cluster_bucket_end(axo_cluster *cluster);
 /* ---- seen.c */
 
 void cluster_section_init(axo_cluster *cluster);
+
+/* ---- silo.c: without a silo nothing happens */
+
+axo_status cluster_silo_start(axo_cluster *cluster);
+/* Ends all lives, and waits for it, 2 seconds at most. */
+void cluster_silo_leave(axo_cluster *cluster);
+/* Ends the threads, and what is left. */
+void cluster_silo_end(axo_cluster *cluster);
+void cluster_silo_free(axo_cluster *cluster);
+/* The roster's lock is held: a node, by its number, is up, or no more. */
+void cluster_silo_place(axo_cluster *cluster, uint32_t number, const axo_node *node, bool up);
+/* This one is. */
+void cluster_silo_self(axo_cluster *cluster, bool up);
+/* A peer's lock is held: a parcel has come. */
+axo_status cluster_silo_post(axo_cluster *cluster, axo_ref from, const cluster_body *body);
 
 /* ---- find.c */
 

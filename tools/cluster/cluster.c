@@ -81,6 +81,7 @@ static void cluster_free(axo_cluster *cluster)
         free((void *)(uintptr_t)o->seeds[i]);
     free((void *)(uintptr_t)o->seeds);
     cluster_who_close(cluster);
+    cluster_silo_free(cluster);
     cluster_peers_fini(cluster);
     (void)pthread_mutex_destroy(&cluster->wake_mutex);
     (void)pthread_cond_destroy(&cluster->wake_cond);
@@ -230,9 +231,12 @@ axo_status axo_cluster_start(axo_cluster *cluster, axo_system *system)
     if (!cluster_carries(cluster, system))
         return AXO_EINVAL;
     cluster->system = system;
-    axo_status status = cluster_nats_start(cluster);
+    axo_status status = cluster_silo_start(cluster);
+    if (status == AXO_OK)
+        status = cluster_nats_start(cluster);
     if (status != AXO_OK) {
         cluster_nats_end(cluster);
+        cluster_silo_end(cluster);
         cluster->system = NULL;
         return status;
     }
@@ -247,8 +251,10 @@ axo_status axo_cluster_leave(axo_cluster *cluster)
 {
     if (cluster == NULL)
         return AXO_EINVAL;
-    if (cluster->started && !cluster->left)
+    if (cluster->started && !cluster->left) {
         cluster_nats_end(cluster);
+        cluster_silo_end(cluster);
+    }
     cluster->left = true;
     return AXO_OK;
 }

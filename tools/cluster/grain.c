@@ -8,21 +8,6 @@
 
 static void grain_route(cluster_grains *all, int64_t now, cluster_grain *grain);
 
-const cluster_grain_name *cluster_grain_named(const cluster_grain *grain)
-{
-    return &grain->name;
-}
-
-cluster_grain_state cluster_grain_is(const cluster_grain *grain)
-{
-    return grain->state;
-}
-
-uint64_t cluster_grain_fence(const cluster_grain *grain)
-{
-    return grain->fence;
-}
-
 static uint64_t grains_owner(const cluster_grains *all, uint64_t hash)
 {
     return cluster_rendezvous_owner(&all->up, hash);
@@ -51,7 +36,7 @@ static int64_t grain_due(const cluster_grains *all, const cluster_grain *grain)
 {
     if (grain->state == CLUSTER_GRAIN_LIVE)
         return grain->handled == NULL && grain->count == 0
-                   ? grain->idle_since + all->settings.idle_ns
+                   ? grain->idle_since + grain->idle_ns
                    : INT64_MAX;
     if (grain->state == CLUSTER_GRAIN_ENDING)
         return INT64_MAX;
@@ -227,6 +212,7 @@ static void grain_begin(cluster_grains *all, int64_t now, cluster_grain *grain)
     grain->state = CLUSTER_GRAIN_LIVE;
     grain->ask = 0;
     grain->idle_since = now;
+    grain->idle_ns = all->settings.idle_ns;
     if (!all->ops->begin(all->user, grain)) {
         grain->unborn = true;
         grain_release(all, now, grain);
@@ -275,6 +261,14 @@ void cluster_grain_done(cluster_grains *all, int64_t now, cluster_grain *grain)
     grain->handled = NULL;
     grain->idle_since = now;
     grain_arm(all, grain);
+}
+
+void cluster_grain_untake(cluster_grains *all, cluster_grain *grain)
+{
+    assert(grain->handled != NULL);
+    cluster_records_unpop(all, grain, grain->handled);
+    grain->handled = NULL;
+    all->taken--;
 }
 
 /* What was claimed by a term that is lost needs no release: it is nobody's. */
@@ -333,6 +327,7 @@ void cluster_grain_ended(cluster_grains *all, int64_t now, cluster_grain *grain)
     if (grain->handled != NULL)
         cluster_box_free(all, grain->handled);
     grain->handled = NULL;
+    grain->life = NULL;
     grain->seeking_since = now;
     if (grain_holds(all, grain))
         grain_release(all, now, grain);
@@ -676,7 +671,7 @@ void cluster_grains_check(const cluster_grains *all)
         assert(grain->index == i && all->heap[i > 0 ? (i - 1) / 2 : 0]->due <= grain->due);
         assert(cluster_records_find(all, grain->hash, &grain->name) == grain);
         assert(grain->count > 0 || !grain_seeks(grain));
-        assert(grain->count <= all->settings.waiting_max);
+        assert(grain->count <= all->settings.waiting_max + 1);
         assert(grain->handled == NULL || lives_now);
         if (lives_now || grain->state == CLUSTER_GRAIN_WAITING)
             assert(grain->ask == 0); /* I7 */
@@ -689,5 +684,6 @@ void cluster_grains_check(const cluster_grains *all)
     }
     assert(waiting == all->waiting && lives == all->lives);
     assert(all->accepted == all->taken + all->forwarded + all->dead + all->waiting); /* I3 */
-    assert(all->count <= all->settings.grains_max && all->waiting <= all->settings.messages_max);
+    assert(all->count <= all->settings.grains_max &&
+           all->waiting <= all->settings.messages_max + all->count);
 }

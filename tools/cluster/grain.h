@@ -41,7 +41,8 @@
  *       each node.
  *   I6  A life that was begun is ended: `end` is asked once, unless it ended by itself.
  *   I7  An answer changes something only if it answers the last call of the record's present state.
- *   I8  At most `grains_max` records and `messages_max` messages of `body_max` bytes are kept.
+ *   I8  At most `grains_max` records and `messages_max` messages of `body_max` bytes are kept, and
+ *       one of each life that was given back.
  *
  * Promised    At most once. In order between one sender and one name while the route stays; a
  *             message that comes back, or moves, may be overtaken.
@@ -97,7 +98,7 @@ typedef enum cluster_grain_state {
 /* The record of a name: what a life is known by, from `begin` until it has ended. */
 typedef struct cluster_grain cluster_grain;
 
-/* What it asks of whoever has it. None of these calls it again. */
+/* What it asks of whoever has it. None of these calls it again, but `begin` cluster_grain_keep. */
 typedef struct cluster_grain_ops {
     cluster_store store;
     /* To another node; it may be lost. `back`: it goes to where it was sent. */
@@ -118,7 +119,7 @@ typedef struct cluster_grain_ops {
 
 typedef struct cluster_grain_settings {
     cluster_lease_settings lease;
-    int64_t idle_ns;      /* without a message, until a life is ended */
+    int64_t idle_ns;      /* without a message, until a life is ended: cluster_grain_keep */
     int64_t give_up_ns;   /* that a message waits for a life, at one node */
     uint32_t grains_max;
     uint32_t messages_max;
@@ -184,8 +185,18 @@ bool cluster_grain_take(cluster_grains *all, int64_t now, cluster_grain *grain,
                         cluster_parcel *parcel);
 void cluster_grain_done(cluster_grains *all, int64_t now, cluster_grain *grain);
 
+/* Of a message that was taken no handler has begun, nor will: it waits again, before the others.
+ * The block is the caller's no more. */
+void cluster_grain_untake(cluster_grains *all, cluster_grain *grain);
+
 /* A life has ended, because `end` was asked or by itself; no handler runs. `grain` is no more. */
 void cluster_grain_ended(cluster_grains *all, int64_t now, cluster_grain *grain);
+
+/* From `begin`: what the caller keeps with the life, and how long that may be idle, which is
+ * settings.idle_ns without this call. */
+void cluster_grain_keep(cluster_grain *grain, void *life, int64_t idle_ns);
+/* NULL: there is none, or nothing was kept. */
+void *cluster_grain_kept(const cluster_grain *grain);
 
 const cluster_grain_name *cluster_grain_named(const cluster_grain *grain);
 cluster_grain_state cluster_grain_is(const cluster_grain *grain);

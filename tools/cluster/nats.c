@@ -411,6 +411,8 @@ axo_status cluster_nats_start(axo_cluster *cluster)
 
 void cluster_nats_end(axo_cluster *cluster)
 {
+    if (cluster->started)
+        cluster_silo_leave(cluster);
     if (cluster->who != NULL && cluster->started)
         cluster_who_leave(cluster);
     atomic_store(&cluster->ends, true);

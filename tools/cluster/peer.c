@@ -78,14 +78,6 @@ static void peer_drop_batches(cluster_peer *peer)
 
 /* ---- codecs ---- */
 
-/* What a codec has made. */
-typedef struct peer_coded {
-    const void *bytes;
-    size_t size;
-    void *large; /* freed by the caller */
-    unsigned char small[512];
-} peer_coded;
-
 static const axo_cluster_codec *peer_codec(const axo_cluster *cluster, uint32_t tag)
 {
     uint32_t low = 0;
@@ -103,7 +95,7 @@ static const axo_cluster_codec *peer_codec(const axo_cluster *cluster, uint32_t 
 }
 
 static axo_status peer_code(axo_cluster_code_fn code, void *user, const void *from, size_t size,
-                            peer_coded *out)
+                            cluster_coded *out)
 {
     out->large = NULL;
     out->bytes = out->small;
@@ -121,6 +113,35 @@ static axo_status peer_code(axo_cluster_code_fn code, void *user, const void *fr
     return out->size <= room ? AXO_OK : AXO_ENOTSUP;
 }
 
+/* A payload of a size and no codec travels as it is. */
+axo_status cluster_encode(const axo_cluster *cluster, const axo_message *message,
+                          cluster_coded *out)
+{
+    const axo_cluster_codec *codec = peer_codec(cluster, message->tag);
+    out->bytes = message->payload;
+    out->size = message->size;
+    out->large = NULL;
+    if (message->tag >= AXO_TAG_SERVICES)
+        return AXO_EINVAL;
+    if (codec != NULL && codec->encode != NULL)
+        return peer_code(codec->encode, codec->user, message->payload, message->size, out);
+    if (message->size == 0 && message->payload != NULL)
+        return AXO_ENOTSUP; /* owned, and nobody knows what it is */
+    return AXO_OK;
+}
+
+axo_status cluster_decode(const axo_cluster *cluster, uint32_t tag, const void *bytes, size_t size,
+                          cluster_coded *out)
+{
+    const axo_cluster_codec *codec = peer_codec(cluster, tag);
+    out->bytes = bytes;
+    out->size = size;
+    out->large = NULL;
+    if (codec == NULL || codec->decode == NULL)
+        return AXO_OK;
+    return peer_code(codec->decode, codec->user, bytes, size, out);
+}
+
 /* ---- what comes: the peer's mutex is held ---- */
 
 static axo_ref peer_from(cluster_peer *peer, const cluster_body *body)
@@ -135,11 +156,9 @@ static axo_ref peer_from(cluster_peer *peer, const cluster_body *body)
 static axo_status peer_deliver(cluster_peer *peer, const cluster_body *body)
 {
     axo_system *system = peer->home->system;
-    const axo_cluster_codec *codec = peer_codec(peer->home, body->tag);
-    peer_coded coded = {.bytes = body->payload, .size = body->payload_size};
-    axo_status status = AXO_OK;
-    if (codec != NULL && codec->decode != NULL)
-        status = peer_code(codec->decode, codec->user, body->payload, body->payload_size, &coded);
+    cluster_coded coded;
+    axo_status status = cluster_decode(peer->home, body->tag, body->payload, body->payload_size,
+                                       &coded);
     if (status == AXO_OK) {
         axo_remote_message m = AXO_REMOTE_MESSAGE(.to = {.bits = body->to},
                                                   .from = peer_from(peer, body), .tag = body->tag,
@@ -185,6 +204,8 @@ static axo_status peer_hand(cluster_peer *peer, const cluster_body *body)
         return axo_remote_unwatch(system, peer->number, to);
     case CLUSTER_WHAT_TERMINATED:
         return axo_remote_terminated(system, peer->number, &end);
+    case CLUSTER_WHAT_PARCEL:
+        return cluster_silo_post(peer->home, peer_from(peer, body), body);
     }
     return AXO_EINVAL;
 }
@@ -425,12 +446,10 @@ static axo_status table_put(cluster_peer *peer, const cluster_body *body, size_t
     return status;
 }
 
-static axo_status table_user(axo_cluster *cluster, axo_ref to, axo_ref from, cluster_body *body)
+/* `to` of the body is filled in. */
+static axo_status table_frame(cluster_peer *peer, axo_ref from, cluster_body *body)
 {
-    cluster_peer *peer = table_peer(cluster, axo_ref_node(to));
-    if (peer == NULL)
-        return AXO_EGONE;
-    body->to = to.bits & (CLUSTER_BITS_END - 1);
+    axo_cluster *cluster = peer->home;
     table_from(cluster, body, from);
     size_t name = body->from_node.incarnation != 0 ? 8 + strlen(body->from_node.name) : 0;
     size_t size = CLUSTER_BODY_SIZE + name + body->payload_size;
@@ -448,17 +467,35 @@ static axo_status table_user(axo_cluster *cluster, axo_ref to, axo_ref from, clu
     return status;
 }
 
-/* A payload of a size and no codec travels as it is. */
+static axo_status table_user(axo_cluster *cluster, axo_ref to, axo_ref from, cluster_body *body)
+{
+    cluster_peer *peer = table_peer(cluster, axo_ref_node(to));
+    if (peer == NULL)
+        return AXO_EGONE;
+    body->to = to.bits & (CLUSTER_BITS_END - 1);
+    return table_frame(peer, from, body);
+}
+
+axo_status cluster_peer_parcel(cluster_peer *peer, uint32_t kind, bool back, axo_ref from,
+                               uint32_t tag, const cluster_slip *slip)
+{
+    size_t size = CLUSTER_SLIP_SIZE + slip->key_size + slip->payload_size;
+    unsigned char *bytes = malloc(size);
+    if (bytes == NULL)
+        return AXO_ENOMEM;
+    (void)cluster_wire_put_slip(bytes, slip);
+    cluster_body body = {.what = CLUSTER_WHAT_PARCEL, .known = back, .tag = tag, .to = kind,
+                         .payload_size = (uint32_t)size, .payload = bytes};
+    axo_status status = table_frame(peer, from, &body);
+    free(bytes);
+    return status;
+}
+
 static axo_status table_send(void *user, axo_ref to, const axo_message *message)
 {
     axo_cluster *cluster = user;
-    const axo_cluster_codec *codec = peer_codec(cluster, message->tag);
-    peer_coded coded = {.bytes = message->payload, .size = message->size};
-    axo_status status = message->tag < AXO_TAG_SERVICES ? AXO_OK : AXO_EINVAL;
-    if (status == AXO_OK && codec != NULL && codec->encode != NULL)
-        status = peer_code(codec->encode, codec->user, message->payload, message->size, &coded);
-    else if (message->size == 0 && message->payload != NULL)
-        status = AXO_ENOTSUP; /* owned, and nobody knows what it is */
+    cluster_coded coded;
+    axo_status status = cluster_encode(cluster, message, &coded);
     if (status == AXO_OK) {
         cluster_body body = {.what = CLUSTER_WHAT_SEND, .tag = message->tag,
                              .payload_size = (uint32_t)coded.size, .payload = coded.bytes};

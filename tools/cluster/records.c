@@ -4,6 +4,35 @@
 #include <assert.h>
 #include <string.h>
 
+/* ---- what is known of one ---- */
+
+const cluster_grain_name *cluster_grain_named(const cluster_grain *grain)
+{
+    return &grain->name;
+}
+
+cluster_grain_state cluster_grain_is(const cluster_grain *grain)
+{
+    return grain->state;
+}
+
+uint64_t cluster_grain_fence(const cluster_grain *grain)
+{
+    return grain->fence;
+}
+
+void cluster_grain_keep(cluster_grain *grain, void *life, int64_t idle_ns)
+{
+    assert(grain->state == CLUSTER_GRAIN_LIVE && idle_ns > 0);
+    grain->life = life;
+    grain->idle_ns = idle_ns;
+}
+
+void *cluster_grain_kept(const cluster_grain *grain)
+{
+    return grain->life;
+}
+
 /* ---- by name ---- */
 
 axo_status cluster_records_init(cluster_grains *all)
@@ -145,6 +174,16 @@ void cluster_records_push(cluster_grains *all, cluster_grain *grain, cluster_box
     else
         grain->last->next = box;
     grain->last = box;
+    grain->count++;
+    all->waiting++;
+}
+
+void cluster_records_unpop(cluster_grains *all, cluster_grain *grain, cluster_box *box)
+{
+    box->next = grain->first;
+    if (grain->first == NULL)
+        grain->last = box;
+    grain->first = box;
     grain->count++;
     all->waiting++;
 }

@@ -31,6 +31,8 @@ struct cluster_grain {
     int64_t retry_at;          /* WAITING; RELEASING without `ask` */
     int64_t seeking_since;     /* for a life */
     int64_t idle_since;        /* LIVE */
+    int64_t idle_ns;           /* LIVE: until it is ended */
+    void *life;                /* LIVE, ENDING: the caller's */
     cluster_store_record claim;      /* READING to CLAIMING: as it was read */
     uint64_t lease_revision;   /* FENCING: of the holder's */
     uint64_t fence;            /* LIVE to RELEASING */
@@ -64,6 +66,7 @@ cluster_box *cluster_box_make(cluster_grains *all, int64_t now, const cluster_pa
 void cluster_box_free(cluster_grains *all, cluster_box *box);
 /* The messages of a record, first in first out; there has to be one. */
 void cluster_records_push(cluster_grains *all, cluster_grain *grain, cluster_box *box);
+void cluster_records_unpop(cluster_grains *all, cluster_grain *grain, cluster_box *box);
 cluster_box *cluster_records_pop(cluster_grains *all, cluster_grain *grain);
 
 #endif

@@ -61,6 +61,7 @@ static void roster_lose(cluster_peer *peer, axo_cluster_why why)
     peer->since = cluster_now();
     (void)pthread_mutex_unlock(&peer->mutex);
     (void)axo_remote_lose(peer->home->system, peer->number);
+    cluster_silo_place(peer->home, peer->number, &peer->node, false);
     roster_tell(peer, why, AXO_KIND_NODE_DOWN);
 }
 
@@ -82,6 +83,7 @@ cluster_peer *cluster_roster_add(axo_cluster *cluster, const axo_node *node)
     cluster_peer_open(peer, node);
     if (number > atomic_load(&cluster->used))
         atomic_store(&cluster->used, number);
+    cluster_silo_place(cluster, number, node, true);
     roster_tell(peer, AXO_CLUSTER_UNSAID, AXO_KIND_NODE_UP);
     atomic_store(&cluster->beat_now, true); /* who is new learns of this one */
     cluster_wake(cluster);

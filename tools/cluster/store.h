@@ -10,8 +10,9 @@
  *   S3  No record goes by itself: a bucket has no limit of age. One of leases alone may have one,
  *       of twice their time or more.
  *
- * In a bucket of JetStream a put is its create or update; a remove with a revision is a message
- * with the headers KV-Operation: DEL and Nats-Expected-Last-Subject-Sequence.
+ * In a stream of JetStream that keeps one message of a subject, and no other limit, a put is a
+ * message with the header Nats-Expected-Last-Subject-Sequence. A remove deletes the message of that
+ * sequence, which is there only while it is the subject's last: nothing is left of it, no marker.
  *
  * Calls may be lost, carried out late, or carried out twice; answers may be lost, be late, come
  * twice and out of order. Nothing is asked of the store's clock.

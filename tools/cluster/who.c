@@ -157,6 +157,7 @@ void cluster_who_start(axo_cluster *cluster)
     who->echo_at = who->clock;
     who->put_waits = false;
     who->removals = 0;
+    who->is_up = false;
     cluster_member_init(&who->member, &settings, &who_ops, cluster, &cluster->remote.here,
                         who->clock);
     (void)pthread_mutex_unlock(&cluster->roster);
@@ -186,6 +187,10 @@ uint64_t cluster_who_step(axo_cluster *cluster, int64_t *due)
     int64_t now = cluster_who_clock(cluster);
     who->beat = 0;
     cluster_member_step(&who->member, now);
+    bool is_up = who->member.phase == CLUSTER_UP && !atomic_load(&cluster->over);
+    if (who->is_up != is_up)
+        cluster_silo_self(cluster, is_up);
+    who->is_up = is_up;
     int64_t next = cluster_member_due(&who->member);
     uint64_t number = who->beat;
     if (next != INT64_MAX && !who->still && who->clock_at + (next - now) < *due)

@@ -152,6 +152,26 @@ size_t cluster_wire_put_body(unsigned char *out, const cluster_body *body)
     return size + body->payload_size;
 }
 
+size_t cluster_wire_put_slip(unsigned char *out, const cluster_slip *slip)
+{
+    wire_put(out, slip->origin, 8);
+    for (size_t i = 0; i < 3; i++)
+        wire_put(out + 8 + 8 * i, slip->holder[i], 8);
+    wire_put(out + 32, slip->hops, 4);
+    wire_put(out + 36, slip->tries, 4);
+    wire_put(out + 40, slip->key_size, 1);
+    memcpy(out + CLUSTER_SLIP_SIZE, slip->key, slip->key_size);
+    if (slip->payload_size > 0)
+        memcpy(out + CLUSTER_SLIP_SIZE + slip->key_size, slip->payload, slip->payload_size);
+    return CLUSTER_SLIP_SIZE + slip->key_size + slip->payload_size;
+}
+
+/* One number and nothing else. */
+static bool wire_is_number(uint32_t kind)
+{
+    return kind == CLUSTER_BEAT || kind == CLUSTER_ENTRY || kind == CLUSTER_CLAIM;
+}
+
 size_t cluster_wire_put_find(unsigned char *out, cluster_packet_kind kind, const cluster_find *find)
 {
     wire_put(out, find->id, 8);
@@ -159,7 +179,7 @@ size_t cluster_wire_put_find(unsigned char *out, cluster_packet_kind kind, const
         wire_put(out + 8, find->bits, 8);
         return 16;
     }
-    if (kind == CLUSTER_BEAT || kind == CLUSTER_ENTRY)
+    if (wire_is_number(kind))
         return 8;
     memcpy(out + 8, find->key, find->key_size);
     return 8 + find->key_size;
@@ -177,6 +197,28 @@ static bool wire_read_name(const unsigned char *at, size_t size, char out[AXO_NO
     return true;
 }
 
+bool cluster_wire_read_slip(const cluster_body *body, cluster_slip *out)
+{
+    const unsigned char *at = body->payload;
+    size_t size = body->payload_size;
+    memset(out, 0, sizeof *out);
+    if (size < CLUSTER_SLIP_SIZE || at[40] == 0 || at[40] > CLUSTER_PARCEL_KEY_MAX ||
+        body->to > UINT32_MAX || body->tag >= AXO_TAG_SERVICES)
+        return false;
+    out->key_size = at[40];
+    if (size < CLUSTER_SLIP_SIZE + out->key_size)
+        return false;
+    out->origin = wire_get_u64(at);
+    for (size_t i = 0; i < 3; i++)
+        out->holder[i] = wire_get_u64(at + 8 + 8 * i);
+    out->hops = wire_get_u32(at + 32);
+    out->tries = wire_get_u32(at + 36);
+    out->key = at + CLUSTER_SLIP_SIZE;
+    out->payload_size = size - CLUSTER_SLIP_SIZE - out->key_size;
+    out->payload = out->payload_size > 0 ? out->key + out->key_size : NULL;
+    return out->origin != 0;
+}
+
 bool cluster_wire_read_body(const void *bytes, size_t size, cluster_body *out)
 {
     const unsigned char *at = bytes;
@@ -190,7 +232,7 @@ bool cluster_wire_read_body(const void *bytes, size_t size, cluster_body *out)
     out->tag = wire_get_u32(at + 4);
     out->to = wire_get_u64(at + 8);
     out->from = wire_get_u64(at + 16);
-    if (out->what < CLUSTER_WHAT_SEND || out->what > CLUSTER_WHAT_TERMINATED || size < head ||
+    if (out->what < CLUSTER_WHAT_SEND || out->what > CLUSTER_WHAT_PARCEL || size < head ||
         out->to == 0 || out->to >= CLUSTER_BITS_END || out->from >= CLUSTER_BITS_END)
         return false;
     if (name > 0) {
@@ -201,6 +243,9 @@ bool cluster_wire_read_body(const void *bytes, size_t size, cluster_body *out)
     }
     out->payload_size = (uint32_t)(size - head);
     out->payload = size > head ? at + head : NULL;
+    cluster_slip slip;
+    if (out->what == CLUSTER_WHAT_PARCEL)
+        return cluster_wire_read_slip(out, &slip);
     return out->what == CLUSTER_WHAT_SEND || size == head;
 }
 
@@ -229,7 +274,8 @@ static bool wire_is_frame(const cluster_frame *frame)
     if (frame->kind != CLUSTER_USER && frame->kind != CLUSTER_SYSTEM)
         return false;
     return frame->number > 0 && cluster_wire_read_body(frame->body, frame->size, &body) &&
-           (frame->kind == CLUSTER_USER) == (body.what <= CLUSTER_WHAT_KILL);
+           (frame->kind == CLUSTER_USER) ==
+               (body.what <= CLUSTER_WHAT_KILL || body.what == CLUSTER_WHAT_PARCEL);
 }
 
 static bool wire_are_frames(const cluster_packet *packet)
@@ -251,7 +297,7 @@ void cluster_wire_read_find(const cluster_packet *packet, cluster_find *out)
         out->bits = wire_get_u64(packet->parts + 8);
         return;
     }
-    if (packet->kind == CLUSTER_BEAT || packet->kind == CLUSTER_ENTRY)
+    if (wire_is_number(packet->kind))
         return;
     out->key = (const char *)packet->parts + 8;
     out->key_size = packet->size - 8;
@@ -264,6 +310,7 @@ static bool wire_is_packet(const cluster_packet *packet)
         return wire_are_frames(packet);
     case CLUSTER_BEAT:
     case CLUSTER_ENTRY:
+    case CLUSTER_CLAIM:
         return packet->count == 1 && packet->size == 8;
     case CLUSTER_LEAVE:
         return packet->count == 0 && packet->size == 0;

@@ -24,9 +24,15 @@
  *            the payload, to the end; only of CLUSTER_WHAT_SEND
  *       `to` and `from` are a reference's bits, as axo_remote_leave gives them. `to` is of the node
  *       that is meant; of CLUSTER_WHAT_TERMINATED it is who has ended, and of the one that speaks.
- * CLUSTER_BEAT has one part, u64 number; CLUSTER_ENTRY one, u64 phase; CLUSTER_LEAVE has none.
- * CLUSTER_FIND has one: u64 id, then the key, to the end. CLUSTER_FOUND has one: u64 id, u64 bits,
- * 0: nobody has the key.
+ *       The payload of CLUSTER_WHAT_PARCEL, a message to a grain, whose kind is `to`, and `known`
+ *       of which says that it goes back, is
+ *         0  u64 node where it was sent   8  u64 node, 16  u64 incarnation, 24  u64 term of the
+ *        32  u32 hops  36  u32 tries      claim that was seen, or zeroes
+ *        40  u8 bytes of the key, 1 to CLUSTER_PARCEL_KEY_MAX
+ *        41  the key, then the payload of the message, to the end
+ * CLUSTER_BEAT has one part, u64 number; CLUSTER_ENTRY one, u64 phase, CLUSTER_CLAIM u64 term;
+ * CLUSTER_LEAVE has none. CLUSTER_FIND has one: u64 id, then the key, to the end. CLUSTER_FOUND has
+ * one: u64 id, u64 bits, 0: nobody has the key.
  *
  * A reader looks at magic, version, length, cluster, token and seal in this order, before anything
  * else, and at the form of every part before it takes the first one: a packet is taken as a whole
@@ -46,6 +52,8 @@
 #define CLUSTER_SEAL_SIZE  8
 #define CLUSTER_FRAME_SIZE 32 /* without the body */
 #define CLUSTER_BODY_SIZE  24 /* without name and payload */
+#define CLUSTER_SLIP_SIZE  41 /* without key and payload */
+#define CLUSTER_PARCEL_KEY_MAX 64
 /* Of a body without payload, at most. */
 #define CLUSTER_BODY_MAX (CLUSTER_BODY_SIZE + 8 + AXO_NODE_NAME_MAX)
 /* Of what stands around the frames of a packet, at most. */
@@ -59,7 +67,8 @@ typedef enum cluster_packet_kind {
     CLUSTER_LEAVE = 3, /* the node goes */
     CLUSTER_FIND = 4,  /* who has a key of the registry there? */
     CLUSTER_FOUND = 5, /* the answer */
-    CLUSTER_ENTRY = 6  /* none of a transport: the value of an entry in a bucket */
+    CLUSTER_ENTRY = 6, /* none of a transport: the value of an entry in a bucket */
+    CLUSTER_CLAIM = 7  /* nor this: that of a lease, or of a claim to a grain, in a stream */
 } cluster_packet_kind;
 
 typedef enum cluster_what {
@@ -69,7 +78,8 @@ typedef enum cluster_what {
     CLUSTER_WHAT_STOP = 4,
     CLUSTER_WHAT_WATCH = 5,
     CLUSTER_WHAT_UNWATCH = 6,
-    CLUSTER_WHAT_TERMINATED = 7
+    CLUSTER_WHAT_TERMINATED = 7,
+    CLUSTER_WHAT_PARCEL = 8 /* as a user's message */
 } cluster_what;
 
 typedef enum cluster_refusal {
@@ -102,6 +112,18 @@ typedef struct cluster_body {
     const void *payload;
 } cluster_body;
 
+/* The payload of a CLUSTER_WHAT_PARCEL. */
+typedef struct cluster_slip {
+    uint64_t origin;
+    uint64_t holder[3];
+    uint32_t hops;
+    uint32_t tries;
+    const unsigned char *key;
+    size_t key_size;
+    const void *payload; /* NULL: none */
+    size_t payload_size;
+} cluster_slip;
+
 typedef struct cluster_packet {
     uint32_t kind;
     uint32_t count;     /* of parts */
@@ -111,7 +133,8 @@ typedef struct cluster_packet {
     size_t size;                /* of the parts */
 } cluster_packet;
 
-/* A FIND, or a FOUND; a BEAT, whose number is the id; an ENTRY, whose phase is. */
+/* A FIND, or a FOUND; a BEAT, whose number is the id; an ENTRY, whose phase is; a CLAIM, whose term
+ * is. */
 typedef struct cluster_find {
     uint64_t id;
     uint64_t bits;   /* FOUND */
@@ -134,7 +157,9 @@ size_t cluster_wire_end(unsigned char *out, size_t size, uint32_t count, const c
 size_t cluster_wire_put_frame(unsigned char *out, const cluster_frame *frame);
 /* At most CLUSTER_BODY_MAX bytes and the payload. */
 size_t cluster_wire_put_body(unsigned char *out, const cluster_body *body);
-/* Of a FIND 8 bytes and the key, of a FOUND 16, of a BEAT and an ENTRY 8. */
+/* CLUSTER_SLIP_SIZE bytes, the key and the payload. */
+size_t cluster_wire_put_slip(unsigned char *out, const cluster_slip *slip);
+/* Of a FIND 8 bytes and the key, of a FOUND 16, of a BEAT, an ENTRY and a CLAIM 8. */
 size_t cluster_wire_put_find(unsigned char *out, cluster_packet_kind kind,
                              const cluster_find *find);
 
@@ -146,7 +171,10 @@ cluster_refusal cluster_wire_read(const cluster_key *key, const void *bytes, siz
 bool cluster_wire_next(const cluster_packet *packet, size_t *at, cluster_frame *out);
 /* false: it is none. Those of frames of a packet that was read are good. */
 bool cluster_wire_read_body(const void *bytes, size_t size, cluster_body *out);
-/* The part of a FIND, a FOUND, a BEAT or an ENTRY that was read. */
+/* The payload of a CLUSTER_WHAT_PARCEL. false: it is none. Those of bodies that were read are
+ * good. */
+bool cluster_wire_read_slip(const cluster_body *body, cluster_slip *out);
+/* The part of a FIND, a FOUND, a BEAT, an ENTRY or a CLAIM that was read. */
 void cluster_wire_read_find(const cluster_packet *packet, cluster_find *out);
 
 #endif

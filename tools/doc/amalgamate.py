@@ -25,7 +25,7 @@ OUTSIDE = set("assert ctype dlfcn errno fcntl inttypes limits link math poll pth
 FOLDERS = ("sys/", "linux/", "urcu/", "ck_", "sanitizer/")
 
 # Headers of libraries of their own.
-ELSEWHERE = ("console.h", "process.h", "record.h", "report.h", "durable.h", "durable_nats.h", "cluster.h")
+ELSEWHERE = ("console.h", "process.h", "record.h", "report.h", "durable.h", "durable_nats.h", "cluster.h", "grain.h")
 HEAD_C = """/* axo.c - the axo actor runtime, version {version}, in one file; axo.h beside it is its face.
  *
  * Made by `make amalgamation` from runtime/ of the source; change it there. It needs liburcu and

@@ -77,6 +77,7 @@ beside() { # a library of its own, if it was built; what it stands on
     fi
     put 644 "$INCDIR/axo" "include/axo/${1//-/_}.h"
     [ "$1" != record ] || put 644 "$INCDIR/axo" include/axo/report.h
+    [ "$1" != cluster ] || put 644 "$INCDIR/axo" include/axo/grain.h
     put 644 "$LIBDIR" "$built/libaxo-$1.a"
     put 755 "$LIBDIR" "$built/libaxo-$1.so.$VERSION"
     link "libaxo-$1.so.$VERSION" "$LIBDIR" "libaxo-$1.so.$ABI"
@@ -87,7 +88,7 @@ library() {
     local PC_LIBDIR PC_INCDIR CMAKE_INCDIR MAJOR MINOR POINTER_BYTES
     local header headers=()
     for header in include/axo/*.h include/axo/*.hpp; do
-        case $header in */console.h | */process.h | */record.h | */report.h | */durable.h | */durable_nats.h | */cluster.h) ;; *) headers+=("$header") ;; esac
+        case $header in */console.h | */process.h | */record.h | */report.h | */durable.h | */durable_nats.h | */cluster.h | */grain.h) ;; *) headers+=("$header") ;; esac
     done
     put 644 "$INCDIR/axo" "${headers[@]}"
     put 644 "$LIBDIR" "$built/libaxo.a" "$built/axo-lockcount.o"

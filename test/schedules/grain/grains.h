@@ -49,7 +49,7 @@
     X(sent_on) X(sent_to_holder) X(came_back) X(parcel_lost) X(dead_timeout) X(dead_gone)          \
     X(dead_limit) X(refused_full) X(refused_limit) X(refused_memory) X(killed) X(booted)           \
     X(stopped) X(stopped_in_handler) X(woke_and_took_nothing) X(woke_and_took) X(left)             \
-    X(fenced_while_stopped) X(suspected) X(waited_for_next_life)
+    X(fenced_while_stopped) X(suspected) X(waited_for_next_life) X(given_back) X(left_behind)
 #define PROBE_ENUM(name) PROBE_##name,
 typedef enum probe { PROBE_LIST(PROBE_ENUM) PROBES } probe;
 #undef PROBE_ENUM
@@ -92,6 +92,7 @@ typedef struct message {
     where is;
     uint32_t node;        /* AT_NODE */
     uint32_t key;
+    bool back;            /* a life has given it back */
 } message;
 
 typedef enum flying_kind { GET, PUT, REMOVE, ANSWER, PARCEL, BACK } flying_kind;

@@ -117,6 +117,22 @@ static void life_over(node *n, life *it)
     cluster_grain_ended(&n->grains, node_clock(n), grain);
 }
 
+/* A life may come to no handler with what it has taken: it goes on without, or ends. */
+static bool life_gives_back(node *n, life *it, uint32_t number)
+{
+    world *w = n->w;
+    if (number % 5 != 0 || w->messages[number].back)
+        return false;
+    w->messages[number].back = true;
+    cluster_grain_untake(&n->grains, it->grain);
+    cluster_grains_check(&n->grains);
+    w->met[number % 2 == 0 ? PROBE_given_back : PROBE_left_behind]++;
+    it->ready = number % 2 == 0;
+    if (!it->ready)
+        life_over(n, it);
+    return true;
+}
+
 /* Takes the next, if the machine gives it. */
 static bool life_take(node *n, uint32_t key)
 {
@@ -126,6 +142,8 @@ static bool life_take(node *n, uint32_t key)
     if (!cluster_grain_take(&n->grains, node_clock(n), it->grain, &parcel))
         return false;
     memcpy(&number, parcel.body, sizeof number);
+    if (life_gives_back(n, it, number))
+        return it->ready;
     it->late = false;
     it->torn = false;
     it->handles = true;
@@ -279,7 +297,7 @@ uint32_t node_send(node *n, uint32_t key)
     if (number == MESSAGES)
         return 0;
     node_key(&parcel.name, key);
-    w->messages[number] = (message){AT_NODE, n->index, key};
+    w->messages[number] = (message){.is = AT_NODE, .node = n->index, .key = key};
     axo_status status = cluster_grains_send(&n->grains, node_clock(n), &parcel);
     cluster_grains_check(&n->grains);
     w->met[PROBE_refused_full] += status == AXO_EFULL;
@@ -300,7 +318,8 @@ void node_parcel(node *n, const flying *it)
 {
     cluster_parcel parcel = it->parcel;
     parcel.body = &it->message;
-    n->w->messages[it->message] = (message){AT_NODE, n->index, parcel.name.key[0]};
+    message *m = &n->w->messages[it->message];
+    *m = (message){AT_NODE, n->index, parcel.name.key[0], m->back};
     cluster_grains_arrive(&n->grains, node_clock(n), &parcel, it->kind == BACK);
     cluster_grains_check(&n->grains);
 }

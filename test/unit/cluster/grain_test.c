@@ -25,6 +25,7 @@ typedef struct bench {
     axo_status why;       /* of the last that is dead */
     uint32_t refuses;     /* so many allocations from now on; UINT32_MAX: none */
     bool unborn;
+    void *keeps;          /* with a life, of 50 ms then */
     int64_t blocks;
 } bench;
 
@@ -78,6 +79,8 @@ static bool bench_begin(void *user, cluster_grain *grain)
 {
     bench *b = user;
     b->grain = grain;
+    if (b->keeps != NULL)
+        cluster_grain_keep(grain, b->keeps, 50 * MS);
     bench_log(b, b->unborn ? 'U' : 'B');
     return !b->unborn;
 }
@@ -469,6 +472,62 @@ static void moved(void **unused)
     bench_close(&b);
 }
 
+/* What was taken and not handled is the first again: of this life, or of the next one. */
+static void given_back(void **unused)
+{
+    bench b;
+    cluster_parcel parcel;
+    bench_open(&b);
+    bench_lives(&b, 0, 'k');
+    assert_true(bench_take(&b, 1));
+    assert_int_equal(bench_send(&b, 1, 'k'), AXO_OK);
+    cluster_parcel second = bench_parcel('k');
+    second.body = "n";
+    while (cluster_grains_send(&b.all, 1, &second) == AXO_OK)
+        continue; /* there is no room, and yet for the one that comes back */
+    uint64_t waiting = b.all.waiting;
+    cluster_grain_untake(&b.all, b.grain);
+    cluster_grains_check(&b.all);
+    assert_int_equal(b.all.waiting, waiting + 1);
+    assert_int_equal(b.all.taken, 0);
+    assert_true(bench_take(&b, 2));
+    cluster_grain_untake(&b.all, b.grain);
+    cluster_grain_ended(&b.all, 3, b.grain);
+    bench_says(&b, 4, CLUSTER_STORE_DONE, 0, 0, 0);
+    bench_says(&b, 5, CLUSTER_STORE_DONE, 0, 0, 0);
+    bench_says(&b, 6, CLUSTER_STORE_DONE, 30, MINE, 1);
+    for (int i = 0; i < 2; i++) {
+        assert_true(bench_take(&b, 7));
+        cluster_grain_done(&b.all, 7, b.grain);
+    }
+    assert_true(cluster_grain_take(&b.all, 8, b.grain, &parcel));
+    assert_int_equal(*(const char *)parcel.body, 'n');
+    assert_int_equal(b.all.dead, 0);
+    bench_close(&b);
+}
+
+/* What is kept with a life is its own, and so is its idle time. */
+static void kept(void **unused)
+{
+    bench b;
+    int mine;
+    bench_open(&b);
+    b.keeps = &mine;
+    bench_lives(&b, 0, 'k');
+    assert_ptr_equal(cluster_grain_kept(b.grain), &mine);
+    assert_true(bench_take(&b, 1));
+    cluster_grain_done(&b.all, 1, b.grain);
+    cluster_grains_step(&b.all, 50 * MS);
+    bench_logged(&b, "");
+    cluster_grains_step(&b.all, 50 * MS + 1);
+    bench_logged(&b, "E");
+    cluster_grain *was = b.grain;
+    assert_int_equal(bench_send(&b, 51 * MS, 'k'), AXO_OK);
+    cluster_grain_ended(&b.all, 52 * MS, was);
+    assert_null(cluster_grain_kept(was));
+    bench_close(&b);
+}
+
 /* A life that cannot begin: the claim is released, and a little later it is tried again. */
 static void unborn(void **unused)
 {
@@ -568,6 +627,8 @@ int main(void)
         cmocka_unit_test(claim_without_a_life),
         cmocka_unit_test(hops_are_bounded),
         cmocka_unit_test(moved),
+        cmocka_unit_test(given_back),
+        cmocka_unit_test(kept),
         cmocka_unit_test(unborn),
         cmocka_unit_test(refused),
         cmocka_unit_test(no_such_parcel),

@@ -197,6 +197,50 @@ static void bodies_of_no_form(void **unused)
     assert_int_equal(read_one(CLUSTER_SYSTEM, &body), CLUSTER_OF_FORM);
 }
 
+static cluster_body a_parcel(unsigned char *bytes, size_t key_size, const char *payload)
+{
+    static const unsigned char key[CLUSTER_PARCEL_KEY_MAX + 1] = "key";
+    const cluster_slip slip = {.origin = 3, .holder = {4, 5, 6}, .hops = 7, .tries = 8,
+                               .key = key, .key_size = key_size, .payload = payload,
+                               .payload_size = payload != NULL ? strlen(payload) : 0};
+    return (cluster_body){.what = CLUSTER_WHAT_PARCEL, .to = 9, .tag = 5, .payload = bytes,
+                          .payload_size = (uint32_t)cluster_wire_put_slip(bytes, &slip)};
+}
+
+static void parcels(void **unused)
+{
+    unsigned char bytes[200];
+    cluster_slip slip;
+    cluster_body body = a_parcel(bytes, 3, "hello");
+    assert_true(cluster_wire_read_slip(&body, &slip));
+    assert_true(slip.origin == 3 && slip.holder[0] == 4 && slip.holder[1] == 5 &&
+                slip.holder[2] == 6 && slip.hops == 7 && slip.tries == 8);
+    assert_true(slip.key_size == 3 && memcmp(slip.key, "key", 3) == 0);
+    assert_true(slip.payload_size == 5 && memcmp(slip.payload, "hello", 5) == 0);
+    assert_int_equal(read_one(CLUSTER_USER, &body), CLUSTER_GOOD);
+    assert_int_equal(read_one(CLUSTER_SYSTEM, &body), CLUSTER_OF_FORM);
+    body.to = UINT64_C(1) << 32; /* no kind's number */
+    assert_int_equal(read_one(CLUSTER_USER, &body), CLUSTER_OF_FORM);
+    body = a_parcel(bytes, 3, NULL);
+    assert_int_equal(read_one(CLUSTER_USER, &body), CLUSTER_GOOD);
+    body.tag = AXO_TAG_SERVICES;
+    assert_int_equal(read_one(CLUSTER_USER, &body), CLUSTER_OF_FORM);
+    body.tag = 5;
+    body.payload_size--; /* the key is cut */
+    assert_int_equal(read_one(CLUSTER_USER, &body), CLUSTER_OF_FORM);
+    body.payload_size = CLUSTER_SLIP_SIZE - 1;
+    assert_int_equal(read_one(CLUSTER_USER, &body), CLUSTER_OF_FORM);
+    body = a_parcel(bytes, 0, NULL);
+    assert_int_equal(read_one(CLUSTER_USER, &body), CLUSTER_OF_FORM);
+    body = a_parcel(bytes, CLUSTER_PARCEL_KEY_MAX, NULL);
+    assert_int_equal(read_one(CLUSTER_USER, &body), CLUSTER_GOOD);
+    body = a_parcel(bytes, CLUSTER_PARCEL_KEY_MAX + 1, NULL);
+    assert_int_equal(read_one(CLUSTER_USER, &body), CLUSTER_OF_FORM);
+    body = a_parcel(bytes, 3, NULL);
+    bytes[0] = 0; /* nowhere was it sent */
+    assert_int_equal(read_one(CLUSTER_USER, &body), CLUSTER_OF_FORM);
+}
+
 /* Sealed, with one byte of the body or the frame set before. */
 static cluster_refusal read_set(size_t at, unsigned char value)
 {
@@ -289,7 +333,7 @@ int main(void)
         cmocka_unit_test(round_trip),        cmocka_unit_test(bytes_are_fixed),
         cmocka_unit_test(each_reason),       cmocka_unit_test(any_damage),
         cmocka_unit_test(bodies_of_no_form), cmocka_unit_test(packets_of_no_form),
-        cmocka_unit_test(finds),
+        cmocka_unit_test(finds),             cmocka_unit_test(parcels),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
