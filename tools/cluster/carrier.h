@@ -5,6 +5,8 @@
  *   who.c      who is there by member.h: its time, and what it tells
  *   bucket.c   member.h's store: a bucket of JetStream, and its thread
  *   find.c     keys of other nodes' registries
+ *   child.c    a child here of which the instances are on another node: its stand-in
+ *   keeper.c   a child here of which the parent is on another node
  *   nats.c     the connection and the threads
  *   cluster.c  the doors of <axo/cluster.h>
  *
@@ -92,6 +94,18 @@ typedef struct cluster_finding {
     char key[AXO_KEY_MAX + 1];
 } cluster_finding;
 
+/* Of this library's actors: LOOK, a stand-in's timer; GONE_ON, which it finds behind a Resume; a
+ * word that has come from another node, with the kind added. */
+#define CLUSTER_TAG_LOOK    (AXO_TAG_SERVICES + 0xb8)
+#define CLUSTER_TAG_GONE_ON (AXO_TAG_SERVICES + 0xb9)
+#define CLUSTER_TAG_WORD    (AXO_TAG_SERVICES + 0xb0)
+
+/* A class that other nodes may have children of here. */
+typedef struct cluster_class {
+    axo_props props;
+    char name[CLUSTER_CLASS_MAX + 1];
+} cluster_class;
+
 /* Indices of counters, in the order of axo_cluster_figures behind `nodes`. */
 typedef enum cluster_counter {
     CLUSTER_COUNT_SENT,
@@ -144,6 +158,9 @@ struct axo_cluster {
 
     axo_cluster_codec codecs[AXO_CLUSTER_CODECS_MAX]; /* fixed from the start on, by tag */
     uint32_t codec_count;
+    cluster_class *classes;      /* AXO_CLUSTER_CLASSES_MAX; fixed from the start on */
+    uint32_t class_count;
+    axo_ref nursery;             /* keepers' parent, from the start on */
 
     natsConnection *connection;
     natsStatistics *statistics;
@@ -209,6 +226,12 @@ void cluster_peer_published(cluster_peer *peer, cluster_batch *batch);
 /* Quarantines its link; cluster_roster_lose does the rest. */
 void cluster_peer_quarantine(cluster_peer *peer);
 
+/* Says a word to a child's keeper or stand-in on that node: exactly once, if both nodes live.
+ *   returns   AXO_OK; AXO_EGONE: the node is lost, or not up; AXO_ENOMEM, of a SPAWN only;
+ *             AXO_ETOOBIG */
+axo_status cluster_peer_say(axo_cluster *cluster, uint32_t number, uint64_t to, axo_ref from,
+                            const cluster_word *word);
+
 /* ---- roster.c */
 
 /* Whether it is 1..AXO_NODE_NAME_MAX of what stands in a subject of NATS's as it is. */
@@ -231,6 +254,8 @@ void cluster_roster_step(axo_cluster *cluster, int64_t now);
 /* The subject of the node of that name that is up, and its incarnation. false: none is. */
 bool cluster_roster_subject(axo_cluster *cluster, const char *name, char *out,
                             uint64_t *incarnation);
+/* The number of the node of that name that is up; 0: none is. */
+uint32_t cluster_roster_number(axo_cluster *cluster, const char *name);
 void cluster_roster_leave(axo_cluster *cluster);
 /* Those that are up, `max` at most, written to `out` if that is not NULL; returns how many. */
 uint32_t cluster_roster_nodes(axo_cluster *cluster, axo_node *out, uint32_t max);
@@ -267,8 +292,17 @@ void cluster_find_asked(axo_cluster *cluster, const cluster_packet *packet);
 void cluster_find_answered(axo_cluster *cluster, const cluster_packet *packet);
 /* Asks, asks again, gives up. */
 void cluster_find_step(axo_cluster *cluster, int64_t now, int64_t *due);
+/* Whether the node is started, and has not left. */
+bool cluster_find_may(axo_cluster *cluster);
 /* Answers all. */
 void cluster_find_end(axo_cluster *cluster);
+
+/* ---- keeper.c */
+
+/* Whether it is what a class is called: 1..CLUSTER_CLASS_MAX bytes. */
+bool cluster_is_class(const char *name);
+axo_status cluster_nursery_start(axo_cluster *cluster);
+void cluster_nursery_end(axo_cluster *cluster);
 
 /* ---- nats.c */
 

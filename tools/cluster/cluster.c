@@ -81,6 +81,7 @@ static void cluster_free(axo_cluster *cluster)
         free((void *)(uintptr_t)o->seeds[i]);
     free((void *)(uintptr_t)o->seeds);
     free(cluster->who);
+    free(cluster->classes);
     cluster_peers_fini(cluster);
     (void)pthread_mutex_destroy(&cluster->wake_mutex);
     (void)pthread_cond_destroy(&cluster->wake_cond);
@@ -128,6 +129,7 @@ static axo_cluster *cluster_new(const axo_cluster_options *read)
     if (o->membership == AXO_CLUSTER_STORE)
         good = cluster_who_open(cluster) == AXO_OK && good;
     cluster->finds = calloc(o->finds_max, sizeof *cluster->finds);
+    cluster->classes = calloc(AXO_CLUSTER_CLASSES_MAX, sizeof *cluster->classes);
     cluster->finds_end = true; /* until the start */
     cluster_peers_init(cluster);
     (void)pthread_mutex_init(&cluster->wake_mutex, NULL);
@@ -138,7 +140,7 @@ static axo_cluster *cluster_new(const axo_cluster_options *read)
     (void)pthread_condattr_setclock(&how, CLOCK_MONOTONIC);
     (void)pthread_cond_init(&cluster->wake_cond, &how);
     (void)pthread_condattr_destroy(&how);
-    if (good && cluster->finds != NULL)
+    if (good && cluster->finds != NULL && cluster->classes != NULL)
         return cluster;
     cluster_free(cluster);
     return NULL;
@@ -229,9 +231,12 @@ axo_status axo_cluster_start(axo_cluster *cluster, axo_system *system)
     if (!cluster_carries(cluster, system))
         return AXO_EINVAL;
     cluster->system = system;
-    axo_status status = cluster_nats_start(cluster);
+    axo_status status = cluster_nursery_start(cluster);
+    if (status == AXO_OK)
+        status = cluster_nats_start(cluster);
     if (status != AXO_OK) {
         cluster_nats_end(cluster);
+        cluster_nursery_end(cluster);
         cluster->system = NULL;
         return status;
     }
