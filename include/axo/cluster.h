@@ -72,8 +72,8 @@
  *     stuck or did not start, and is stopped for that, is not waited for.
  *   - A restart of the stand-in that is not for the child's failure (a sibling's, a kill) comes to
  *     the child behind the messages that it has then: it is told to fail, AXO_INJECTED.
- *   - A stop, a pill and a kill of the stand-in are of the stand-in, and overtake what is on its way
- *     to the child.
+ *   - A stop, a pill and a kill of the stand-in are of the stand-in, and overtake what is on its
+ *     way to the child.
  *   - When its node is lost, or it ends by itself, the child has ended, and the stand-in ends as
  *     one that stops itself: so a permanent one fails, AXO_FAILURE_ENDED, with AXO_EGONE as code if
  *     the node is lost, and is made anew by a Restart, behind the same reference: on `node`, else
@@ -314,8 +314,8 @@ AXO_API AXO_NODISCARD axo_status axo_cluster_add_codec(axo_cluster *cluster,
  *   name      at most AXO_CLUSTER_CLASS_NAME_MAX bytes
  *   props     copied; `args` and `name` are NULL, `lifetime` and `system_actor` 0: whoever spawns
  *             says what they are. What it points to stays as axo_spawn wants it
- *   returns   AXO_OK; AXO_EEXIST: the name is known; AXO_ELIMIT: AXO_CLUSTER_CLASSES_MAX; AXO_EBUSY:
- *             it is started; AXO_ENAME, AXO_EINVAL, AXO_EVERSION */
+ *   returns   AXO_OK; AXO_EEXIST: the name is known; AXO_ELIMIT: AXO_CLUSTER_CLASSES_MAX;
+ *             AXO_EBUSY: it is started; AXO_ENAME, AXO_EINVAL, AXO_EVERSION */
 AXO_API AXO_NODISCARD axo_status axo_cluster_add_class(axo_cluster *cluster, const char *name,
                                                        const axo_props *props);
 
