@@ -1,6 +1,6 @@
-/* scenes_later.c - a decision that was put off (AXO_LATER): it is asked for again while the child is
- * stopped by somebody, and while the parent fails and keeps it. Until it is made the child handles
- * nothing, and nobody is asked who was not told to be. */
+/* scenes_later.c - a decision that was put off (AXO_LATER): it is asked for again while the child
+ * is stopped by somebody, and while the parent fails and keeps it. Until it is made the child
+ * handles nothing, and nobody is asked who was not told to be. */
 #include "scenes.h"
 
 enum { LATER_WORK = 1, LATER_FALL, LATER_AGAIN };
@@ -142,6 +142,6 @@ static void play_later_kept(void)
     stage_end();
 }
 
-const stage_scene scene_later_kept = {.name = "later kept",
+const stage_scene scene_later_kept = {.name = "later_kept",
                                       .what = "a decision that was put off, and the parent fails",
                                       .play = play_later_kept, .delay = 1};
