@@ -314,6 +314,8 @@ static void permanent(void **unused)
 static void crashed(void **unused)
 {
     family f;
+    if (!cc_contains())
+        return;
     family_start(&f);
     cc_send(&f.a, f.parent.child, CC_CRASH, 0);
     CW_UNTIL(f.parent.decided == 1);

@@ -14,9 +14,9 @@
  * ("carrier"), and does what is due; one takes what comes for this node, one what comes for all. A
  * fourth asks the bucket, waits for its answers and for what it watches, holding no lock.
  *
- * Locks, in this order: roster, then a peer's; a find's alone. The system is called with the
- * roster's or a peer's held, but for axo_remote_lose never with a peer's: it waits for those who
- * deliver, who hold one. The member is called with the roster's held. */
+ * Locks, in this order: roster, then a peer's, then that of askings; a find's alone. The system is
+ * called with the roster's or a peer's held, but for axo_remote_lose never with a peer's: it waits
+ * for those who deliver, who hold one. The member is called with the roster's held. */
 #ifndef CLUSTER_CARRIER_H
 #define CLUSTER_CARRIER_H
 
@@ -106,6 +106,20 @@ typedef struct cluster_class {
     char name[CLUSTER_CLASS_MAX + 1];
 } cluster_class;
 
+/* Of that many lists of askings, by their stand-ins. */
+#define CLUSTER_ASKINGS 1024
+
+/* A stand-in that waits for a keeper's first word; of its instance. */
+typedef struct cluster_asking {
+    struct cluster_asking *next;
+    axo_ref stand_in;
+    uint32_t number;   /* of the node */
+    uint32_t order;
+    bool linked;
+    bool answered;     /* by a word that is on its way to the stand-in: */
+    axo_ref keeper;    /* none: there is none */
+} cluster_asking;
+
 /* Indices of counters, in the order of axo_cluster_figures behind `nodes`. */
 typedef enum cluster_counter {
     CLUSTER_COUNT_SENT,
@@ -161,6 +175,9 @@ struct axo_cluster {
     cluster_class *classes;      /* AXO_CLUSTER_CLASSES_MAX; fixed from the start on */
     uint32_t class_count;
     axo_ref nursery;             /* keepers' parent, from the start on */
+    pthread_mutex_t asking_mutex;
+    pthread_cond_t asking_cond;
+    cluster_asking *askings[CLUSTER_ASKINGS];
 
     natsConnection *connection;
     natsStatistics *statistics;
@@ -296,6 +313,12 @@ void cluster_find_step(axo_cluster *cluster, int64_t now, int64_t *due);
 bool cluster_find_may(axo_cluster *cluster);
 /* Answers all. */
 void cluster_find_end(axo_cluster *cluster);
+
+/* ---- child.c */
+
+/* A word has come that may be a keeper's first: an UP or a DOWN. */
+void cluster_child_heard(axo_cluster *cluster, axo_ref keeper, axo_ref to,
+                         const cluster_word *word);
 
 /* ---- keeper.c */
 

@@ -16,6 +16,9 @@
  * What is said stands in wire.h. What outlives an instance of the stand-in is its life, in the copy
  * of its arguments.
  *
+ * A stand-in that is to end takes no messages, so a first word of the keeper does not reach it: the
+ * ward waits for that, too, which whoever takes it in notes (cluster_asking).
+ *
  *   IDLE    there is no child; an instance that has not just begun waits for a node
  *   ASKED   a SPAWN is said, and not answered
  *   UP      the keeper has the child
@@ -60,6 +63,7 @@ typedef struct child_life {
     uint32_t order;     /* the last one's number, and a SPAWN's */
     uint32_t lifetime;
     bool lived;         /* it has been UP */
+    cluster_asking asking;
     bool leaves;        /* the instance's end is a restart, or may be: the ward waits for nobody */
     uint32_t name_size;
     uint32_t args_size;
@@ -77,6 +81,70 @@ typedef struct stand_in {
     char text[AXO_FAILURE_TEXT_MAX];
     bool failed;  /* it was raised; no answer yet, or the answer was Resume */
 } stand_in;
+
+/* ---- askings ---- */
+
+static cluster_asking **asking_list(axo_cluster *cluster, axo_ref of)
+{
+    return &cluster->askings[(of.bits * UINT64_C(0x9e3779b97f4a7c15) >> 32) %
+                             CLUSTER_ASKINGS];
+}
+
+static void asking_unlink_locked(child_life *life)
+{
+    cluster_asking **at = asking_list(life->cluster, life->asking.stand_in);
+    while (life->asking.linked && *at != &life->asking)
+        at = &(*at)->next;
+    if (life->asking.linked)
+        *at = life->asking.next;
+    life->asking.linked = false;
+}
+
+/* Of an instance that ends, however: what it has linked goes with it. */
+static void asking_unlink(void *arg)
+{
+    child_life *life = arg;
+    (void)pthread_mutex_lock(&life->cluster->asking_mutex);
+    asking_unlink_locked(life);
+    (void)pthread_mutex_unlock(&life->cluster->asking_mutex);
+}
+
+/* From here on a first word of the node's is noted. One that was noted before a restart is still on
+ * its way to the stand-in. */
+static axo_status asking_link(axo_ctx *ctx, child_life *life, uint32_t number, uint32_t order)
+{
+    axo_status status = axo_defer(ctx, asking_unlink, life);
+    if (status != AXO_OK)
+        return status;
+    (void)pthread_mutex_lock(&life->cluster->asking_mutex);
+    asking_unlink_locked(life);
+    if (life->asking.number != number || life->asking.order != order)
+        life->asking = (cluster_asking){.stand_in = axo_self(ctx), .number = number,
+                                        .order = order};
+    life->asking.linked = true;
+    cluster_asking **list = asking_list(life->cluster, life->asking.stand_in);
+    life->asking.next = *list;
+    *list = &life->asking;
+    (void)pthread_mutex_unlock(&life->cluster->asking_mutex);
+    return AXO_OK;
+}
+
+void cluster_child_heard(axo_cluster *cluster, axo_ref keeper, axo_ref to,
+                         const cluster_word *word)
+{
+    if (word->kind != CLUSTER_WORD_UP && word->kind != CLUSTER_WORD_DOWN)
+        return;
+    (void)pthread_mutex_lock(&cluster->asking_mutex);
+    cluster_asking *it = *asking_list(cluster, to);
+    while (it != NULL && !axo_ref_equal(it->stand_in, to))
+        it = it->next;
+    if (it != NULL && it->number == axo_ref_node(keeper) && it->order == word->order) {
+        it->answered = true;
+        it->keeper = word->kind == CLUSTER_WORD_UP ? keeper : axo_ref_none();
+        (void)pthread_cond_broadcast(&cluster->asking_cond);
+    }
+    (void)pthread_mutex_unlock(&cluster->asking_mutex);
+}
 
 /* ---- orders ---- */
 
@@ -106,10 +174,30 @@ static axo_status ward_receive(axo_ctx *ctx, void *state, const axo_message *mes
     return AXO_UNHANDLED;
 }
 
-/* The keeper answers nobody: what ends the ask is its end, or that of its node. */
-static void ward_wait(void *arg)
+/* A keeper's first word; AXO_EGONE: it is not to come. */
+static axo_status ward_hear(child_life *life)
 {
-    const child_life *life = arg;
+    axo_cluster *cluster = life->cluster;
+    axo_node unused;
+    axo_status status = AXO_OK;
+    const int64_t end = cluster_now() + CHILD_WARD_NS;
+    int64_t until = cluster_now();
+    (void)pthread_mutex_lock(&cluster->asking_mutex);
+    while (life->asking.linked && !life->asking.answered && status == AXO_OK && until < end) {
+        until = cluster_now() + CHILD_LOOK_NS;
+        const struct timespec at = {.tv_sec = until / INT64_C(1000000000),
+                                    .tv_nsec = until % INT64_C(1000000000)};
+        (void)pthread_cond_timedwait(&cluster->asking_cond, &cluster->asking_mutex, &at);
+        status = axo_remote_node(cluster->system, life->number, &unused);
+    }
+    life->keeper = life->asking.keeper;
+    (void)pthread_mutex_unlock(&cluster->asking_mutex);
+    return axo_ref_is_none(life->keeper) ? AXO_EGONE : AXO_OK;
+}
+
+/* The keeper answers nobody: what ends the ask is its end, or that of its node. */
+static void ward_ask(const child_life *life)
+{
     axo_system *system = life->cluster->system;
     const struct timespec pause = {.tv_nsec = CHILD_AGAIN_NS};
     const int64_t end = cluster_now() + CHILD_WARD_NS;
@@ -124,14 +212,28 @@ static void ward_wait(void *arg)
     }
 }
 
-/* The stand-in is at rest meanwhile, so its life is. */
+typedef struct ward_work {
+    child_life *life;
+    axo_ref stand_in;
+} ward_work;
+
+static void ward_wait(void *arg)
+{
+    const ward_work *work = arg;
+    child_life *life = work->life;
+    if (life->step == CHILD_ASKED && ward_hear(life) != AXO_OK)
+        return;
+    child_say_order(work->stand_in, life, AXO_STOP);
+    ward_ask(life);
+}
+
+/* The stand-in is at rest meanwhile, so its life is the ward's. */
 static axo_status ward_post_stop(axo_ctx *ctx, void *state)
 {
-    child_life *life = *(child_life **)state;
-    if (life->step != CHILD_UP || life->leaves)
+    ward_work work = {.life = *(child_life **)state, .stand_in = axo_parent(ctx)};
+    if (work.life->step == CHILD_IDLE || work.life->leaves)
         return AXO_OK;
-    child_say_order(axo_parent(ctx), life, AXO_STOP);
-    return axo_block(ctx, ward_wait, life);
+    return axo_block(ctx, ward_wait, &work);
 }
 
 static const axo_class ward_class =
@@ -231,7 +333,9 @@ static axo_status child_ask(axo_ctx *ctx, child_life *life)
                                .bytes = life->what, .size = life->name_size + life->args_size};
     if (number == 0)
         return AXO_EGONE;
-    axo_status status = cluster_peer_say(life->cluster, number, 1, axo_self(ctx), &word);
+    axo_status status = asking_link(ctx, life, number, word.order);
+    if (status == AXO_OK)
+        status = cluster_peer_say(life->cluster, number, 1, axo_self(ctx), &word);
     if (status != AXO_OK)
         return status;
     life->number = number;
@@ -260,7 +364,7 @@ static axo_status child_begin(axo_ctx *ctx, stand_in *me, bool again)
         return axo_watch(ctx, life->keeper);
     }
     if (life->step == CHILD_ASKED)
-        return AXO_OK;
+        return asking_link(ctx, life, life->number, life->order);
     status = child_ask(ctx, life);
     if (status == AXO_EGONE && again)
         return AXO_OK;

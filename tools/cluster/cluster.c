@@ -88,6 +88,8 @@ static void cluster_free(axo_cluster *cluster)
     (void)pthread_mutex_destroy(&cluster->roster);
     (void)pthread_mutex_destroy(&cluster->find_mutex);
     (void)pthread_cond_destroy(&cluster->find_cond);
+    (void)pthread_mutex_destroy(&cluster->asking_mutex);
+    (void)pthread_cond_destroy(&cluster->asking_cond);
     free(cluster->finds);
     free(cluster);
 }
@@ -139,6 +141,8 @@ static axo_cluster *cluster_new(const axo_cluster_options *read)
     (void)pthread_condattr_init(&how);
     (void)pthread_condattr_setclock(&how, CLOCK_MONOTONIC);
     (void)pthread_cond_init(&cluster->wake_cond, &how);
+    (void)pthread_mutex_init(&cluster->asking_mutex, NULL);
+    (void)pthread_cond_init(&cluster->asking_cond, &how);
     (void)pthread_condattr_destroy(&how);
     if (good && cluster->finds != NULL && cluster->classes != NULL)
         return cluster;

@@ -6,8 +6,9 @@
  * order for a child that has not failed is a restart, and the child is told to fail. A failure is
  * told with the number of the last order: one that has crossed the next order is known by that.
  *
- * The keeper watches the stand-in and the child, and ends when either has: its end is the child's
- * for the stand-in, since children end first. */
+ * The keeper watches the stand-in, whose end ends the child, and the child, behind which it ends:
+ * so its end is the child's for the stand-in, and comes behind all that the child has sent to its
+ * parent. */
 #include <string.h>
 
 #include <axo/memory.h>
@@ -148,7 +149,9 @@ static axo_status keeper_receive(axo_ctx *ctx, void *state, const axo_message *m
 {
     keeper *me = state;
     if (message->tag == AXO_TERMINATED)
-        return axo_stop_self(ctx);
+        return axo_ref_equal(AXO_PAYLOAD(message, axo_terminated)->actor, me->child)
+                   ? axo_stop_self(ctx)
+                   : axo_stop(ctx, me->child);
     if (message->tag == CLUSTER_TAG_WORD + CLUSTER_WORD_ORDER &&
         axo_ref_equal(message->sender, me->stand_in)) {
         keeper_order(ctx, me, message);

@@ -165,11 +165,16 @@ static axo_status peer_watch(cluster_peer *peer, axo_ref to)
 static axo_status peer_word(cluster_peer *peer, const cluster_body *body)
 {
     axo_ref to = {.bits = body->to};
+    const axo_ref from = peer_from(peer, body);
+    cluster_word word;
     if (body->tag == CLUSTER_WORD_SPAWN)
         to = peer->home->nursery;
-    axo_status status = axo_system_send_from(peer->home->system, peer_from(peer, body), to,
+    axo_status status = axo_system_send_from(peer->home->system, from, to,
                                              CLUSTER_TAG_WORD + body->tag, body->payload,
                                              body->payload_size);
+    if ((status == AXO_OK || status == AXO_EGONE) &&
+        cluster_wire_read_word(body->tag, body->payload, body->payload_size, &word))
+        cluster_child_heard(peer->home, from, to, &word);
     return status == AXO_EGONE ? AXO_OK : status;
 }
 
