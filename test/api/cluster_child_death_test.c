@@ -239,6 +239,35 @@ static void decided_behind_an_outage(void **unused)
     cw_node_end(&b);
 }
 
+/* A failure on its way here, and an order on its way there: the order is its answer. */
+static void crosses_an_order(void **unused)
+{
+    cw_node a, b;
+    cc_parent parent;
+    axo_node node;
+    uint64_t bits;
+    cc_node_start(&b, &server, "b");
+    here_start(&a, &parent, AXO_TRANSIENT, NULL);
+    assert_int_equal(axo_remote_leave(a.system, parent.real, &node, &bits), AXO_OK);
+    const axo_ref there = {.bits = bits};
+    parent.answer = AXO_RESTART;
+    cw_kill(server.pid);
+    cc_send(&b, there, CC_FAIL, 9);
+    assert_int_equal(axo_system_kill(a.system, parent.child), AXO_OK);
+    CW_UNTIL(parent.decided == 1);
+    assert_int_equal(parent.kind, AXO_FAILURE_KILLED);
+    cw_sleep(300 * CW_MS);
+    cw_server_run(&server);
+    cc_has_said(&parent, "cs" "rpcR");
+    assert_int_equal(parent.numbers[2], CC_FAIL); /* it is restarted for its own */
+    cc_send(&a, parent.child, CC_FAIL, 11);
+    cc_has_said(&parent, "cs" "rpcR" "rpcR");
+    assert_int_equal(parent.decided, 2);
+    assert_int_equal(parent.code, 11);
+    cw_node_end(&a);
+    cw_node_end(&b);
+}
+
 int main(int argc, char **argv)
 {
     static const struct CMUnitTest tests[] = {
@@ -249,6 +278,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(orphans_end),
         cmocka_unit_test(orphans_of_one_that_was_stopped),
         cmocka_unit_test(decided_behind_an_outage),
+        cmocka_unit_test(crosses_an_order),
     };
     if (argc == 4)
         process_main(argv[2], argv[3], strcmp(argv[1], "parent") == 0);
