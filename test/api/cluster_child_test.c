@@ -60,13 +60,14 @@ static void passes_on(void **unused)
     family_nodes(&f);
     f.parent.args.number = 4711;
     cw_actor(&f.a, &note, "note");
+    f.parent.early = 1000;
     family_begin(&f, &decides);
     for (uint32_t i = 0; i < 1000; i++)
         cc_send(&f.a, f.parent.child, CW_NUMBER, i);
     cc_send(&f.a, f.parent.child, CC_COUNT, 0);
     cc_has_said(&f.parent, "csn");
     assert_int_equal(f.parent.numbers[0], 4711);
-    assert_int_equal(f.parent.numbers[2], 1000);
+    assert_int_equal(f.parent.numbers[2], 2000);
     assert_int_equal(axo_ref_node(f.parent.child), 0);
     assert_int_not_equal(axo_ref_node(f.parent.real), 0);
     /* its own sender is answered, and the child may be used directly */

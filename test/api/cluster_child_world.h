@@ -119,6 +119,7 @@ typedef struct cc_parent {
     cc_args args;
     const void *big;          /* its arguments, if that is not NULL */
     size_t big_size;
+    uint32_t early;           /* messages that it sends the child at once */
     bool spawns;              /* in pre_start */
     _Atomic int answer;       /* of the decider; 0: the default's */
     atomic_int status;        /* of the last spawn */
@@ -153,6 +154,8 @@ static inline axo_status cc_spawn(axo_ctx *ctx, cc_parent *me)
     me->recipe.args_size = me->big != NULL ? me->big_size : sizeof me->args;
     axo_status status = axo_cluster_spawn(ctx, me->cluster, &me->recipe, &me->child);
     me->status = status;
+    for (uint32_t i = 0; i < me->early && status == AXO_OK; i++)
+        status = axo_send(ctx, me->child, CW_NUMBER, &i, sizeof i);
     return status == AXO_OK ? axo_watch(ctx, me->child) : status;
 }
 
