@@ -298,7 +298,7 @@ static void child_resumed(axo_ctx *ctx, stand_in *me)
         child_blame(ctx, me, AXO_FAILURE_CRASH, 0, "there is nothing to resume");
 }
 
-/* It has ended, or its node has. */
+/* It has ended, or its node has: what it has failed with is of no use to one that ends with it. */
 static void child_ended(axo_ctx *ctx, stand_in *me, bool lost)
 {
     child_life *life = me->life;
@@ -307,11 +307,13 @@ static void child_ended(axo_ctx *ctx, stand_in *me, bool lost)
     life->child = axo_ref_none();
     if (lost)
         (void)axo_log(ctx, AXO_LOG_WARNING, "its node is lost");
-    if (life->lifetime == AXO_PERMANENT)
+    if (life->lifetime == AXO_PERMANENT) {
         child_blame(ctx, me, AXO_FAILURE_ENDED, lost ? AXO_EGONE : 0, "%s",
                     lost ? "its node is lost" : "it has ended");
-    else if (!me->failing)
-        (void)axo_stop_self(ctx);
+        return;
+    }
+    me->failing = false;
+    (void)axo_stop_self(ctx);
 }
 
 /* ---- its begin ---- */

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include <axo/memory.h>
+#include <axo/time.h>
 #include <axo/watch.h>
 
 #include "carrier.h"
@@ -19,6 +20,8 @@
 
 _Static_assert(CLUSTER_ARGS_MAX == AXO_CLUSTER_ARGS_MAX, "one bound");
 _Static_assert(CLUSTER_CLASS_MAX == AXO_CLUSTER_CLASS_NAME_MAX, "one bound");
+
+#define KEEPER_AGAIN_NS (10 * CLUSTER_MS)
 
 typedef struct keeper {
     axo_cluster *cluster;
@@ -89,6 +92,17 @@ static axo_directive keeper_decides(axo_ctx *ctx, void *state, const axo_failure
     return AXO_LATER;
 }
 
+/* A mailbox that is full is tried again. */
+static void keeper_inject(axo_ctx *ctx, keeper *me)
+{
+    axo_status status =
+        axo_system_fail(me->cluster->system, me->child, AXO_FAILURE_ORDINARY, 0);
+    me->injected += status == AXO_OK;
+    if (status != AXO_OK && status != AXO_EGONE)
+        (void)axo_timer_start(ctx, 1, AXO_TIMER_ONCE, KEEPER_AGAIN_NS, 0, CLUSTER_TAG_LOOK, NULL,
+                              0);
+}
+
 static void keeper_order(axo_ctx *ctx, keeper *me, const axo_message *message)
 {
     cluster_word word;
@@ -107,8 +121,7 @@ static void keeper_order(axo_ctx *ctx, keeper *me, const axo_message *message)
         (void)axo_decide_again(ctx, me->child);
         return;
     }
-    if (axo_system_fail(me->cluster->system, me->child, AXO_FAILURE_ORDINARY, 0) == AXO_OK)
-        me->injected++;
+    keeper_inject(ctx, me);
 }
 
 /* ---- its life ---- */
@@ -155,6 +168,11 @@ static axo_status keeper_receive(axo_ctx *ctx, void *state, const axo_message *m
     if (message->tag == CLUSTER_TAG_WORD + CLUSTER_WORD_ORDER &&
         axo_ref_equal(message->sender, me->stand_in)) {
         keeper_order(ctx, me, message);
+        return AXO_OK;
+    }
+    if (message->tag == CLUSTER_TAG_LOOK && axo_ref_equal(message->sender, axo_self(ctx))) {
+        if (me->wanted == AXO_RESTART)
+            keeper_inject(ctx, me);
         return AXO_OK;
     }
     if (message->tag >= AXO_TAG_SERVICES || axo_ref_node(message->sender) != 0 ||
