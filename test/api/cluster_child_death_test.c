@@ -268,6 +268,43 @@ static void crosses_an_order(void **unused)
     cw_node_end(&b);
 }
 
+/* What NATS has no room for waits in the stand-in, in order; the sender of a message to the child
+ * itself is told. */
+static void waits_for_room(void **unused)
+{
+    static unsigned char page[1000];
+    cw_node a, b;
+    cc_parent parent;
+    axo_status status = AXO_OK;
+    axo_cluster_options with = cw_options(&server, "a");
+    with.held_max = 65536;
+    memset(&parent, 0, sizeof parent);
+    parent.recipe = (axo_cluster_child)AXO_CLUSTER_CHILD(.node = "b", .cls = "worker");
+    cc_node_start(&b, &server, "b");
+    cw_node_open(&a, &with);
+    cc_node_begin(&a);
+    CW_UNTIL(cw_figures(&a).nodes == 1);
+    cc_parent_start_on(&a, &parent, &decides);
+    assert_int_equal(cc_spawn_by(&a, &parent), AXO_OK);
+    cc_has_said(&parent, "cs");
+    cw_kill(server.pid);
+    cw_sleep(500 * CW_MS); /* until it is known here: what is sent now waits */
+    for (uint32_t i = 0; i < 500; i++)
+        assert_int_equal(axo_system_send(a.system, parent.child, CW_NUMBER, page, sizeof page),
+                         AXO_OK);
+    CW_UNTIL(cw_figures(&a).full > 1);
+    CW_UNTIL((status = axo_system_send(a.system, parent.real, CW_NUMBER, page, sizeof page)) !=
+             AXO_OK);
+    assert_int_equal(status, AXO_EFULL);
+    cc_send(&a, parent.child, CC_COUNT, 0);
+    cw_server_run(&server);
+    cc_has_said(&parent, "csn");
+    assert_true(parent.numbers[2] >= 500 && parent.numbers[2] < 505);
+    assert_int_equal(parent.decided, 0);
+    cw_node_end(&a);
+    cw_node_end(&b);
+}
+
 int main(int argc, char **argv)
 {
     static const struct CMUnitTest tests[] = {
@@ -279,6 +316,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(orphans_of_one_that_was_stopped),
         cmocka_unit_test(decided_behind_an_outage),
         cmocka_unit_test(crosses_an_order),
+        cmocka_unit_test(waits_for_room),
     };
     if (argc == 4)
         process_main(argv[2], argv[3], strcmp(argv[1], "parent") == 0);

@@ -1,6 +1,6 @@
-/* cluster_child_random_test.c - remote children of one parent, on a node of this process: they fail,
- * are killed, stopped and restarted with their parent, by chance, while the nats-server comes and
- * goes. Both sides of each child are seen here:
+/* cluster_child_random_test.c - remote children of one parent, on a node of this process: they
+ * fail, are killed, stopped and restarted with their parent, by chance, while the nats-server comes
+ * and goes. Both sides of each child are seen here:
  *
  *   - no two instances of a place live at a time, also when another child has it by then
  *   - from its failure on a child handles nothing until its parent has decided, or it is new
