@@ -154,8 +154,11 @@ static inline axo_status cc_spawn(axo_ctx *ctx, cc_parent *me)
     me->recipe.args_size = me->big != NULL ? me->big_size : sizeof me->args;
     axo_status status = axo_cluster_spawn(ctx, me->cluster, &me->recipe, &me->child);
     me->status = status;
+    static uint32_t handed_over;
     for (uint32_t i = 0; i < me->early && status == AXO_OK; i++)
-        status = axo_send(ctx, me->child, CW_NUMBER, &i, sizeof i);
+        status = i % 2 == 0 ? axo_send(ctx, me->child, CW_NUMBER, &i, sizeof i)
+                            : axo_send_owned(ctx, me->child, CW_NUMBER, &handed_over,
+                                             sizeof handed_over, NULL, NULL);
     return status == AXO_OK ? axo_watch(ctx, me->child) : status;
 }
 
