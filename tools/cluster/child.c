@@ -175,12 +175,11 @@ static axo_status ward_receive(axo_ctx *ctx, void *state, const axo_message *mes
 }
 
 /* A keeper's first word; AXO_EGONE: it is not to come. */
-static axo_status ward_hear(child_life *life)
+static axo_status ward_hear(child_life *life, int64_t end)
 {
     axo_cluster *cluster = life->cluster;
     axo_node unused;
     axo_status status = AXO_OK;
-    const int64_t end = cluster_now() + CHILD_WARD_NS;
     int64_t until = cluster_now();
     (void)pthread_mutex_lock(&cluster->asking_mutex);
     while (life->asking.linked && !life->asking.answered && status == AXO_OK && until < end) {
@@ -196,18 +195,17 @@ static axo_status ward_hear(child_life *life)
 }
 
 /* The keeper answers nobody: what ends the ask is its end, or that of its node. */
-static void ward_ask(const child_life *life)
+static void ward_ask(const child_life *life, int64_t end)
 {
     axo_system *system = life->cluster->system;
     const struct timespec pause = {.tv_nsec = CHILD_AGAIN_NS};
-    const int64_t end = cluster_now() + CHILD_WARD_NS;
     axo_status status = AXO_EFULL;
-    while (status == AXO_EFULL && cluster_now() < end) { /* NATS has no room */
+    for (int64_t now = cluster_now(); status == AXO_EFULL && now < end; now = cluster_now()) {
         axo_asked asked;
-        status = axo_system_ask(system, life->keeper, 1, NULL, 0, CHILD_WARD_NS, &asked);
+        status = axo_system_ask(system, life->keeper, 1, NULL, 0, end - now, &asked);
         if (status == AXO_OK)
             axo_asked_free(system, &asked);
-        if (status == AXO_EFULL)
+        if (status == AXO_EFULL) /* NATS has no room */
             (void)nanosleep(&pause, NULL);
     }
 }
@@ -221,10 +219,11 @@ static void ward_wait(void *arg)
 {
     const ward_work *work = arg;
     child_life *life = work->life;
-    if (life->step == CHILD_ASKED && ward_hear(life) != AXO_OK)
+    const int64_t end = cluster_now() + CHILD_WARD_NS;
+    if (life->step == CHILD_ASKED && ward_hear(life, end) != AXO_OK)
         return;
     child_say_order(work->stand_in, life, AXO_STOP);
-    ward_ask(life);
+    ward_ask(life, end);
 }
 
 /* The stand-in is at rest meanwhile, so its life is the ward's. */
