@@ -3,6 +3,8 @@
  *
  * R1s: messages of 64 bytes one way, of which at most --window are on their way.
  * R1t: one message and its answer, one at a time.
+ * R1r: a message under which a child on the other node fails, its restart, which its parent here
+ *      decides, and the answer to the message behind it, one at a time.
  * R1p: NATS alone: as many messages published one way, until the other side says that it has all.
  * R1q: NATS alone: one request and its answer, one at a time, each sent at once. */
 #include <arpa/inet.h>
@@ -29,15 +31,17 @@
 
 extern char **environ;
 
-enum { GO = 1, DATA, CREDIT, PING };
+enum { GO = 1, DATA, CREDIT, PING, FALL };
 
 typedef struct run {
     uint64_t messages;
     uint64_t window;
     uint64_t asks;
+    uint64_t falls;
     char url[64];
     axo_ref far;
     axo_system *system;
+    axo_cluster *cluster;
     uint64_t begin_ns;
     uint64_t end_ns;
     histogram times;
@@ -150,6 +154,16 @@ static axo_status far_receive(axo_ctx *ctx, void *state, const axo_message *mess
 static const axo_class far_class = AXO_CLASS(.name = "far", .state_size = sizeof(far_state),
                                              .construct = far_construct, .receive = far_receive);
 
+static axo_status failer_receive(axo_ctx *ctx, void *state, const axo_message *message)
+{
+    (void)state;
+    if (message->tag == FALL)
+        return axo_fail(ctx, 1, "it falls");
+    return axo_reply(ctx, message, PING, message->payload, message->size);
+}
+
+static const axo_class failer_class = AXO_CLASS(.name = "failer", .receive = failer_receive);
+
 static void bare_data(natsConnection *nc, natsSubscription *sub, natsMsg *message, void *arg)
 {
     atomic_uint_least64_t *came = arg;
@@ -187,7 +201,9 @@ static void far_run(const run *own, int alive, uint32_t workers)
     natsSubscription *subs[2];
     char byte;
     axo_ref ref;
+    const axo_props failer = AXO_PROPS(.cls = &failer_class);
     axo_cluster *cluster = node_open(own, "far");
+    bench_check(axo_cluster_add_class(cluster, "failer", &failer), "class");
     axo_system *system = node_start(cluster, workers);
     axo_props props = AXO_PROPS(.cls = &far_class);
     bench_check(axo_system_spawn(system, &props, &ref), "spawn");
@@ -206,6 +222,7 @@ static void far_run(const run *own, int alive, uint32_t workers)
 static axo_cluster *near_start(const bench_settings *settings, run *own)
 {
     axo_cluster *cluster = node_open(own, "near");
+    own->cluster = cluster;
     own->system = node_start(cluster, settings->workers);
     bench_check(axo_cluster_find_wait(cluster, "far", "far", WAIT_NS, &own->far), "find");
     return cluster;
@@ -289,6 +306,45 @@ static const axo_class asker_class =
     AXO_CLASS(.name = "asker", .state_size = sizeof(source), .construct = source_construct,
               .receive = asker_receive);
 
+/* ---- a child on the other node ---- */
+
+typedef struct boss {
+    run *run;
+    axo_ref child;
+    uint64_t falls;
+} boss;
+
+static axo_status boss_start(axo_ctx *ctx, void *state)
+{
+    boss *me = state;
+    const axo_cluster_child child = AXO_CLUSTER_CHILD(.node = "far", .cls = "failer");
+    return axo_cluster_spawn(ctx, me->run->cluster, &child, &me->child);
+}
+
+/* The first answer says that it is there. */
+static axo_status boss_receive(axo_ctx *ctx, void *state, const axo_message *message)
+{
+    boss *me = state;
+    run *own = me->run;
+    uint64_t now = clock_ns();
+    if (message->tag != PING)
+        return axo_send(ctx, me->child, PING, &now, sizeof now);
+    if (me->falls == 0)
+        own->begin_ns = now;
+    else
+        histogram_record(&own->times, now - *AXO_PAYLOAD(message, uint64_t));
+    if (me->falls++ == own->falls) {
+        own->end_ns = now;
+        return axo_system_shutdown(axo_system_of(ctx));
+    }
+    axo_status status = axo_send(ctx, me->child, FALL, NULL, 0);
+    return status == AXO_OK ? axo_send(ctx, me->child, PING, &now, sizeof now) : status;
+}
+
+static const axo_class boss_class =
+    AXO_CLASS(.name = "boss", .state_size = sizeof(boss), .construct = source_construct,
+              .pre_start = boss_start, .receive = boss_receive);
+
 static void near_run(const bench_settings *settings, run *own, const axo_class *cls,
                      bench_sample *sample)
 {
@@ -317,6 +373,14 @@ static void trip_run(const bench_settings *settings, void *arg, bench_sample *sa
     run *own = arg;
     near_run(settings, own, &asker_class, sample);
     sample->figure = run_rate(own, own->asks);
+}
+
+static void restart_run(const bench_settings *settings, void *arg, bench_sample *sample)
+{
+    run *own = arg;
+    near_run(settings, own, &boss_class, sample);
+    bench_expect(own->times.count, own->falls, "restarts");
+    sample->figure = run_rate(own, own->falls);
 }
 
 /* ---- NATS alone ---- */
@@ -376,20 +440,26 @@ static void measure(const bench_settings *settings, run *own)
 {
     char messages[64];
     char asks[48];
+    char falls[48];
     (void)snprintf(messages, sizeof messages, "\"messages\":%" PRIu64 ",\"window\":%" PRIu64,
                    own->messages, own->window);
     (void)snprintf(asks, sizeof asks, "\"asks\":%" PRIu64, own->asks);
+    (void)snprintf(falls, sizeof falls, "\"falls\":%" PRIu64, own->falls);
     const struct {
         const char *name;
         void (*run)(const bench_settings *settings, void *arg, bench_sample *sample);
-        bool trips;
-    } rows[] = {{"R1s", stream_run, false}, {"R1t", trip_run, true}, {"R1p", publish_run, false},
-                {"R1q", request_run, true}};
+        const char *unit;
+        const char *options;
+        bool times;
+    } rows[] = {{"R1s", stream_run, "messages/s", messages, false},
+                {"R1t", trip_run, "round trips/s", asks, true},
+                {"R1r", restart_run, "restarts/s", falls, true},
+                {"R1p", publish_run, "messages/s", messages, false},
+                {"R1q", request_run, "round trips/s", asks, true}};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         bench_work work = {.name = rows[i].name, .run = rows[i].run, .arg = own,
-                           .unit = rows[i].trips ? "round trips/s" : "messages/s",
-                           .options = rows[i].trips ? asks : messages};
-        if (rows[i].trips)
+                           .unit = rows[i].unit, .options = rows[i].options};
+        if (rows[i].times)
             work.times[0] = (bench_times){.name = "", .all = &own->times};
         bench_measure(settings, &work);
     }
@@ -397,16 +467,18 @@ static void measure(const bench_settings *settings, run *own)
 
 int main(int argc, char **argv)
 {
-    static run own = {.messages = 1048576, .window = 16384, .asks = 10000};
+    static run own = {.messages = 1048576, .window = 16384, .asks = 10000, .falls = 2000};
     const bench_option options[] = {{"--messages", &own.messages, "messages a run, R1s, R1p"},
                                     {"--window", &own.window, "of them at most on their way"},
-                                    {"--asks", &own.asks, "round trips a run, R1t, R1q"}};
+                                    {"--asks", &own.asks, "round trips a run, R1t, R1q"},
+                                    {"--falls", &own.falls, "restarts a run, R1r"}};
     bench_settings settings;
     int alive[2];
     (void)argc;
-    bench_settings_read(&settings, argv, options, 3);
-    if (own.window < PARTS || own.messages < own.window || own.asks < 1)
-        bench_usage(argv[0], options, 3);
+    bench_settings_read(&settings, argv, options, 4);
+    if (own.window < PARTS || own.messages < own.window || own.asks < 1 ||
+        own.falls < 1)
+        bench_usage(argv[0], options, 4);
     own.window -= own.window % PARTS;
     own.messages -= own.messages % own.window;
     bench_check(pipe2(alive, O_CLOEXEC) == 0 ? AXO_OK : AXO_ESYSTEM, "pipe");

@@ -53,7 +53,42 @@
  * may be closed, and opened again: as another incarnation. What is told by events before anybody
  * has subscribed is told to nobody: who is to know subscribes before axo_cluster_start.
  *
- * Events (event.h): AXO_KIND_NODE. Actors that are there by name, on some node: grain.h.
+ * Remote children: an actor may have a child on another node, axo_cluster_spawn, of a class that is
+ * known there by a name, axo_cluster_add_class. The reference that the parent gets is the child's
+ * stand-in: an actor here, a child of the parent's like any, which passes on what is sent to it, in
+ * order and with its sender, and stays the same over all restarts. There, the child is an actor of
+ * that node:
+ *
+ *   - axo_self is its own reference, by which others see it as a sender. It may be used directly,
+ *     from any node: that saves the way by the stand-in, and ends with the node. axo_parent is its
+ *     keeper, which passes on to the parent what it is sent.
+ *   - When it fails it is suspended with its children, and the stand-in fails here, with the same
+ *     kind, code and text, AXO_SITE_SETTLE, and no message: so the parent's decider is asked, its
+ *     budget, back-off and scope count as for any child, and siblings here and elsewhere are
+ *     reached. What is decided is done there: pre_restart is handed the message that it has failed
+ *     under. Messages that have come stay in its mailbox.
+ *   - The parent's restart, its end and a stop of the stand-in end the child first, and wait for
+ *     that, a minute at most, on a thread of the blocking dispatcher. A child that has crashed, was
+ *     stuck or did not start, and is stopped for that, is not waited for.
+ *   - A restart of the stand-in that is not for the child's failure (a sibling's, a kill) comes to
+ *     the child behind the messages that it has then: it is told to fail, AXO_INJECTED.
+ *   - A stop, a pill and a kill of the stand-in are of the stand-in, and overtake what is on its
+ *     way to the child.
+ *   - When its node is lost, or it ends by itself, the child has ended, and the stand-in ends as
+ *     one that stops itself: so a permanent one fails, AXO_FAILURE_ENDED, with AXO_EGONE as code if
+ *     the node is lost, and is made anew by a Restart, behind the same reference: on `node`, else
+ *     on `spare`, whichever is up; until one is it waits, with what is sent to it. What was on its
+ *     way is lost. Who watches the child's own reference is told address_terminated 1. When this
+ *     node is lost there, the child ends there, as soon as that is known.
+ *   - axo_strategy.answer_failed and .quarantine of the parent do not see the child's messages.
+ *
+ * Between this node and that one each failure and each answer comes exactly once. Where that cannot
+ * be kept the nodes lose each other. So a child has one life at a time, but for one with a `spare`:
+ * the next may begin there before a node that is cut off has noticed that it is.
+ *
+ * Actors that are there by name, on some node: grain.h.
+ *
+ * Events (event.h): AXO_KIND_NODE.
  *
  * Threads: the library has three for each node, with AXO_CLUSTER_STORE five, and those of NATS's
  * library. */
@@ -75,6 +110,12 @@
 #define AXO_CLUSTER_FINDS      1024
 /* Codecs of a node at most. */
 #define AXO_CLUSTER_CODECS_MAX 256
+/* Classes of a node that others may have children of, bytes of their names, and of arguments. */
+#define AXO_CLUSTER_CLASSES_MAX    256
+#define AXO_CLUSTER_CLASS_NAME_MAX 127
+#define AXO_CLUSTER_ARGS_MAX       32768
+/* Children that other nodes have here at a time; one more is refused, AXO_ELIMIT. */
+#define AXO_CLUSTER_CHILDREN_MAX 65536
 /* Bytes of axo_cluster_problem.text. */
 #define AXO_CLUSTER_TEXT_MAX 160
 
@@ -210,6 +251,27 @@ typedef struct axo_cluster_found {
     uint32_t reserved; /* 0 */
 } axo_cluster_found;
 
+/* A recipe for a remote child. */
+typedef struct axo_cluster_child {
+    size_t size;         /* sizeof(axo_cluster_child), set by AXO_CLUSTER_CHILD */
+    const char *node;    /* where; not this node */
+    const char *spare;   /* where, while that one is not up; NULL: nowhere */
+    const char *cls;     /* a name of axo_cluster_add_class there */
+    const void *args;    /* handed to each construct there, as bytes; copied */
+    size_t args_size;    /* at most AXO_CLUSTER_ARGS_MAX */
+    const char *name;    /* the stand-in's: as axo_props.name */
+    uint32_t lifetime;   /* an axo_lifetime */
+    uint32_t stash_max;  /* messages that may wait until it is made, or NATS has room; one more is
+                            a failure of the stand-in. 0: AXO_STASH_DEFAULT */
+} axo_cluster_child;
+#define AXO_CLUSTER_CHILD(...) AXO_INIT(axo_cluster_child, __VA_ARGS__)
+/* As the macro, for C++ before C++20 (init.h). */
+static inline void axo_cluster_child_init(axo_cluster_child *out)
+{
+    const axo_cluster_child fresh = AXO_CLUSTER_CHILD();
+    *out = fresh;
+}
+
 /* What a node has done since it was opened. */
 typedef struct axo_cluster_figures {
     uint64_t nodes;    /* that are up now, without this one */
@@ -291,6 +353,15 @@ AXO_API const axo_remote *axo_cluster_remote(axo_cluster *cluster);
 AXO_API AXO_NODISCARD axo_status axo_cluster_add_codec(axo_cluster *cluster,
                                                        const axo_cluster_codec *codec);
 
+/* Other nodes may have children of this class here. Before axo_cluster_start; one thread at a time.
+ *   name      at most AXO_CLUSTER_CLASS_NAME_MAX bytes
+ *   props     copied; `args` and `name` are NULL, `lifetime` and `system_actor` 0: whoever spawns
+ *             says what they are. What it points to stays as axo_spawn wants it
+ *   returns   AXO_OK; AXO_EEXIST: the name is known; AXO_ELIMIT: AXO_CLUSTER_CLASSES_MAX;
+ *             AXO_EBUSY: it is started; AXO_ENAME, AXO_EINVAL, AXO_EVERSION */
+AXO_API AXO_NODISCARD axo_status axo_cluster_add_class(axo_cluster *cluster, const char *name,
+                                                       const axo_props *props);
+
 /* From here on the node is there, for the others, and they for it.
  *   system    whose axo_options.remote is axo_cluster_remote of this cluster
  *   returns   AXO_OK; AXO_EBUSY: it is started; AXO_ETHREAD, AXO_ENOMEM; AXO_ESYSTEM: NATS refuses;
@@ -316,6 +387,19 @@ AXO_API AXO_NODISCARD axo_status axo_cluster_find(axo_cluster *cluster, axo_ref 
 AXO_API AXO_NODISCARD axo_status axo_cluster_find_wait(axo_cluster *cluster, const char *node,
                                                        const char *key, int64_t timeout_ns,
                                                        axo_ref *out);
+
+/* Starts a child of the caller on another node; see above. It is made there later: what keeps it
+ * from that, a class that nobody knows there (code AXO_ENOENT) too, is a failure of the stand-in,
+ * AXO_FAILURE_INIT, or AXO_FAILURE_POST_RESTART for a later instance.
+ *   thread    only the callback that was given `ctx`
+ *   blocks    no
+ *   returns   as axo_spawn; AXO_EGONE: neither node is up; AXO_ETOOBIG: args_size, or what the
+ *             server takes; AXO_ENAME: a node's name, or the class's; AXO_EINVAL: no node or class,
+ *             this node itself, a cluster of another system; AXO_ESTOPPING too: it is not started,
+ *             or has left
+ *   after     on failure *out is axo_ref_none() and nothing was started */
+AXO_API AXO_NODISCARD axo_status axo_cluster_spawn(axo_ctx *ctx, axo_cluster *cluster,
+                                                   const axo_cluster_child *child, axo_ref *out);
 
 /* The nodes that are up now, without this one; at most `max`. Any thread.
  *   returns   how many were written; 0 for NULL */

@@ -305,6 +305,12 @@ class context {
     }
 #endif
     axo_status stop(any_ref who) const noexcept { return axo_stop(raw_, who.raw()); }
+
+    /* About a child for which decide has said AXO_LATER. */
+    axo_status decide_again(any_ref child) const noexcept
+    {
+        return axo_decide_again(raw_, child.raw());
+    }
     axo_status stop_self() const noexcept { return axo_stop_self(raw_); }
     axo_status poison(any_ref who) const noexcept { return axo_poison(raw_, who.raw()); }
     axo_status kill(any_ref who) const noexcept { return axo_kill(raw_, who.raw()); }

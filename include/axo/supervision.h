@@ -145,7 +145,8 @@ typedef enum axo_directive {
     AXO_RESUME = 1,  /* go on with the same instance and its state; the message is gone */
     AXO_RESTART = 2, /* a new instance behind the same reference and mailbox */
     AXO_STOP = 3,    /* terminate the child */
-    AXO_ESCALATE = 4 /* fail with the same cause and let the next parent decide */
+    AXO_ESCALATE = 4, /* fail with the same cause and let the next parent decide */
+    AXO_LATER = 5    /* not yet: the child stays failed until axo_decide_again */
 } axo_directive;
 
 /* A decider. It runs in the parent's own turn and may use its state; while it runs, axo_sender(ctx)
@@ -154,6 +155,11 @@ typedef enum axo_directive {
  * parent fails with AXO_SITE_DECIDER. The directive is not looked at, nobody is told anything, no
  * budget counts it; the child stays failed until the parent's own failure is answered, and is then
  * resumed, restarted or stopped with it.
+ *
+ * One that has to ask elsewhere first says AXO_LATER: the child stays as it has failed, suspended,
+ * with its mailbox and its children, and nobody is told anything, until axo_decide_again has the
+ * decider asked anew. Meanwhile all else goes on, and to the child may happen what may happen to
+ * one with a restart that waits (below). Who never asks again has a child that stays so.
  *   ctx       the parent's context
  *   state     the parent's state block
  *   failure   why the child failed
@@ -185,6 +191,15 @@ AXO_API axo_directive axo_decide_escalate(struct axo_ctx *ctx, void *state,
 AXO_API const char *axo_failure_kind_name(uint32_t kind);
 AXO_API const char *axo_site_name(uint32_t site);
 AXO_API const char *axo_directive_name(uint32_t directive);
+
+/* Has the caller's decider asked again about a child for which it has said AXO_LATER: behind the
+ * running callback, with the same failure, as one that has just been reported. An instance that a
+ * restart of the caller has made may ask, too.
+ *   thread    only the callback that was given `ctx`
+ *   blocks    no; takes no memory
+ *   returns   AXO_OK; AXO_ECONTEXT; AXO_EINVAL: no child of the caller, or one about which nothing
+ *             has been put off; AXO_EGONE: it has ended */
+AXO_API axo_status axo_decide_again(struct axo_ctx *ctx, axo_ref child);
 
 /* Restarts for everything, FATAL too. */
 AXO_API axo_directive axo_decide_restart(struct axo_ctx *ctx, void *state,

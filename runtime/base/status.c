@@ -81,7 +81,8 @@ const char *axo_site_name(uint32_t site)
 
 const char *axo_directive_name(uint32_t directive)
 {
-    static const char *const names[] = {NULL, "resume", "restart", "stop", "escalate"};
+    static const char *const names[] = {NULL,   "resume",   "restart",
+                                        "stop", "escalate", "later"};
     return STATUS_NAME(names, directive);
 }
 

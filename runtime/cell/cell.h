@@ -185,6 +185,7 @@ typedef struct axo__cold {
     axo__slot_link next : 25;   /* siblings */
     uint32_t stopping : 1;      /* the parent has told it to stop: counted in `stopping` */
     uint32_t told_late : 1;     /* the parent's notice waits until the child is forgotten */
+    uint32_t put_off : 1;       /* the parent has said AXO_LATER: its report is in no list */
     axo__slot_link before;
 } axo__cold;
 AXO_STATIC_ASSERT(sizeof(axo__cold) == 40, "small");

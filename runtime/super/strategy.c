@@ -330,7 +330,7 @@ static __attribute__((noinline)) axo_directive strategy_ask_own(axo__worker *wor
     axo__trace(&worker->local, cell, AXO_EV_DECIDER_END, decided ? directive : 0);
     if (!decided)
         return (axo_directive)0; /* DC-09 */
-    return directive < AXO_RESUME || directive > AXO_ESCALATE ? AXO_ESCALATE : directive;
+    return directive < AXO_RESUME || directive > AXO_LATER ? AXO_ESCALATE : directive;
 }
 
 /* Asks the parent's decider; `directive` is what strategy_known has said. Returns 0 if the decider
@@ -377,6 +377,10 @@ static __attribute__((noinline)) void strategy_apply_other(axo__worker *worker, 
 {
     axo_directive directive = decision.refused ? AXO_STOP : decision.directive;
     AXO_DEBUG_ASSERT(directive != AXO_RESTART);
+    if (directive == AXO_LATER) { /* the report stays the parent's: super.h's I2 */
+        axo__cell_cold(child)->put_off = 1;
+        return;
+    }
     if (directive != 0)
         strategy_tell(worker, child, decision.directive, directive);
     if (directive == AXO_RESUME) {
@@ -532,6 +536,21 @@ void axo__strategy_report(axo__worker *worker, axo__cell *cell, axo__cell *child
         (void)strategy_answer(worker, cell, child);
     else
         strategy_hold(worker, cell, child, AXO__SYS_FAILED);
+}
+
+/* By the parent's runner, so the child is not forgotten before the look at the held reports that
+ * attention brings. */
+bool axo__strategy_again(axo__worker *worker, axo__cell *cell, axo__cell *child)
+{
+    AXO_DEBUG_ASSERT(axo__worker_is_in(worker, cell));
+    AXO_DEBUG_ASSERT(child->parent == axo__cell_link(cell));
+    axo__cold *cold = axo__cell_cold(child);
+    if (!cold->put_off)
+        return false;
+    cold->put_off = 0;
+    strategy_hold(worker, cell, child, AXO__SYS_FAILED);
+    cell->attention |= AXO__ATTENTION_SYSTEM;
+    return true;
 }
 
 /* Whether nobody but the runtime is shown the failure that the child is restarted for: no

@@ -25,6 +25,10 @@ axo__answer axo__strategy_decide_here(axo__worker *worker, axo__cell *child);
 /* Decides the held reports in order, as long as the cell may decide (SC-10). */
 void axo__strategy_unhold(axo__worker *worker, axo__cell *cell);
 
+/* Has a child's report that was put off (AXO_LATER) decided behind the running callback of the
+ * cell. false: none was. */
+bool axo__strategy_again(axo__worker *worker, axo__cell *cell, axo__cell *child);
+
 /* Asks one child's budget for a restart and counts it (RW). Without a budget, `record` may be
  * NULL. */
 bool axo__strategy_permit(const axo_strategy *strategy, axo__child_record *record, int64_t now);

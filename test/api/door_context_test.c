@@ -64,6 +64,7 @@ DOOR_CTX(defer, NULL, NULL)
 DOOR_CTX(become, NULL)
 DOOR_ONLY(unbecome)
 DOOR_ONLY(want_settle)
+DOOR_CTX(decide_again, DOOR_NONE)
 DOOR_CTX(default_pre_restart, NULL, NULL, NULL)
 DOOR_CTX(default_post_restart, NULL, NULL)
 DOOR_ONLY(termination_hook)
@@ -221,7 +222,7 @@ static const door_call door_calls[] = {
     DOOR_CALL(stream_resume), DOOR_CALL(stream_credit), DOOR_CALL(stream_has_room),
     DOOR_CALL(stream_write), DOOR_CALL(stream_write_owned),
     DOOR_CALL(stream_end),    DOOR_CALL(stream_close),   DOOR_CALL(stream_look),
-    DOOR_CALL(stream_owe),    DOOR_CALL(stream_answer),
+    DOOR_CALL(stream_owe),    DOOR_CALL(stream_answer),  DOOR_CALL(decide_again),
     DOOR_CALL(stream_answer_owned),
     DOOR_CALL(demand_has_room), DOOR_CALL(demand_owe), DOOR_CALL(demand_answered),
     DOOR_CALL(demand_forgive), DOOR_CALL(demand_hold), DOOR_CALL(demand_release),

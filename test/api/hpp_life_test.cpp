@@ -89,6 +89,7 @@ class subject {
     {
         CHECK(ctx.instance() == instance_);
         seen.order += "p";
+        CHECK(ctx.decide_again(ctx.parent()) == AXO_EINVAL); /* no child */
         if (planned.where == at::settle)
             CHECK(ctx.want_settle() == AXO_OK);
         come_to(at::on);

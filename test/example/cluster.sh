@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # cluster.sh - three nodes of test/example/cluster.c beside a nats-server of their own: they greet
-# each other, one is killed, those that watched it are told, it comes back and is greeted again.
+# each other, and have a child on another node; one is killed, those that watched it are told, it
+# comes back and is greeted again, and the child that was there is made anew.
 #
 #   cluster.sh [PROGRAM]
 set -euo pipefail
@@ -63,12 +64,14 @@ say "a nats-server at 127.0.0.1:$port, and three nodes"
 node ann
 node bob
 bob=$last
+wants ann "a waiter is ready" 1 # at bob's
 node eve
 for who in ann bob eve; do
     for other in ann bob eve; do
         [ "$who" = "$other" ] || wants "$who" "$other says welcome" 1
     done
 done
+for who in ann bob eve; do wants "$who" "a waiter is ready" 1; done
 say "bob is killed"
 kill -9 "$bob"
 for who in ann eve; do
@@ -80,6 +83,7 @@ node bob
 for who in ann eve; do
     wants "$who" "bob says welcome" 2
 done
+wants ann "a waiter is ready" 2
 say "eve ends, and says so"
 kill -TERM "${started[3]}"
 wants ann "eve is down" 1

@@ -277,6 +277,7 @@ static const axo_replacement every_replacement =
     X(axo_become, STATUS, axo_become(w->ctx, every_receive))                                       \
     X(axo_unbecome, STATUS, axo_unbecome(w->ctx))                                                  \
     X(axo_want_settle, STATUS, axo_want_settle(w->ctx))                                            \
+    X(axo_decide_again, STATUS, axo_decide_again(w->ctx, w->mute))                                 \
     X(axo_demand_has_room, NIL, axo_demand_has_room(w->ctx))                                       \
     X(axo_demand_owe, STATUS, axo_demand_owe(w->ctx, 1))                                           \
     X(axo_demand_answered, STATUS, axo_demand_answered(w->ctx, 1))                                 \

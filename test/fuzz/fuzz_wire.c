@@ -6,6 +6,8 @@
  */
 #include "fuzz/fuzz.h"
 
+#include <axo/supervision.h>
+
 #include "wire.h"
 
 static struct {
@@ -107,6 +109,34 @@ static void wire_slip_of(fuzz_in *in, cluster_body *body)
                  read.payload_size == slip.payload_size);
 }
 
+/* A word between a stand-in and a keeper; those of a child's node are as long as a text may be. */
+static void wire_word_of(fuzz_in *in, cluster_body *body)
+{
+    static const uint32_t kinds[] = {1, 2, 3, 5, 6, 7, 8, 9, 10, 11}; /* of failures */
+    static unsigned char bytes[CLUSTER_WORD_SIZE + 512];
+    static char text[512];
+    memset(text, 't', sizeof text);
+    cluster_word word = {.kind = CLUSTER_WORD_SPAWN + fuzz_u8(in) % 5, .order = fuzz_u16(in),
+                         .code = (int32_t)fuzz_u64(in), .bytes = text,
+                         .bits = fuzz_u64(in) % (CLUSTER_BITS_END - 1) + 1};
+    const uint32_t more = fuzz_u8(in);
+    if (word.kind == CLUSTER_WORD_SPAWN) {
+        word.what = 1 + fuzz_u8(in) % CLUSTER_CLASS_MAX;
+        word.size = word.what + more;
+        body->to = 1;
+    } else if (word.kind == CLUSTER_WORD_DOWN || word.kind == CLUSTER_WORD_FAIL) {
+        word.what = kinds[fuzz_u8(in) % (sizeof kinds / sizeof kinds[0])];
+        word.size = more % AXO_FAILURE_TEXT_MAX;
+    } else if (word.kind == CLUSTER_WORD_ORDER) {
+        word.what = AXO_RESUME + more % 3;
+    }
+    body->tag = word.kind;
+    body->from |= 1;
+    body->from_node.incarnation = 0;
+    body->payload_size = (uint32_t)cluster_wire_put_word(bytes, &word);
+    body->payload = bytes;
+}
+
 static void wire_body_of(fuzz_in *in, cluster_body *body)
 {
     static const unsigned char payload[300];
@@ -123,6 +153,8 @@ static void wire_body_of(fuzz_in *in, cluster_body *body)
     body->payload = body->payload_size > 0 ? payload : NULL;
     if (body->what == CLUSTER_WHAT_PARCEL)
         wire_slip_of(in, body);
+    if (body->what == CLUSTER_WHAT_CHILD)
+        wire_word_of(in, body);
 }
 
 /* What is written as the header says is read. */

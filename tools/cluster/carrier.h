@@ -7,6 +7,8 @@
  *   find.c     keys of other nodes' registries
  *   seen.c     what is seen of the links: figures, as text too
  *   silo.h     the grains of this node
+ *   child.c    a child here of which the instances are on another node: its stand-in
+ *   keeper.c   a child here of which the parent is on another node
  *   nats.c     the connection and the threads
  *   cluster.c  the doors of <axo/cluster.h>
  *
@@ -14,7 +16,7 @@
  * ("carrier"), and does what is due; one takes what comes for this node, one what comes for all. A
  * fourth asks the bucket and waits for its answers, a fifth for what it watches, holding no lock.
  *
- * Locks, in this order: roster, then the silo's, then a peer's; a find's alone. The system is
+ * Locks, in this order: roster, then the silo's, then a peer's, then that of askings; a find's alone. The system is
  * called with any of the three held, but for axo_remote_lose never with a peer's: it waits for
  * those who deliver, who hold one. The member is called with the roster's held. */
 #ifndef CLUSTER_CARRIER_H
@@ -104,6 +106,32 @@ typedef struct cluster_finding {
     char key[AXO_KEY_MAX + 1];
 } cluster_finding;
 
+/* Of this library's actors: LOOK, a stand-in's timer; GONE_ON, which it finds behind a Resume; a
+ * word that has come from another node, with the kind added. */
+#define CLUSTER_TAG_LOOK    (AXO_TAG_SERVICES + 0xb8)
+#define CLUSTER_TAG_GONE_ON (AXO_TAG_SERVICES + 0xb9)
+#define CLUSTER_TAG_WORD    (AXO_TAG_SERVICES + 0xb0)
+
+/* A class that other nodes may have children of here. */
+typedef struct cluster_class {
+    axo_props props;
+    char name[CLUSTER_CLASS_MAX + 1];
+} cluster_class;
+
+/* Of that many lists of askings, by their stand-ins. */
+#define CLUSTER_ASKINGS 1024
+
+/* A stand-in that waits for a keeper's first word; of its instance. */
+typedef struct cluster_asking {
+    struct cluster_asking *next;
+    axo_ref stand_in;
+    uint32_t number;   /* of the node */
+    uint32_t order;
+    bool linked;
+    bool answered;     /* by a word that is on its way to the stand-in: */
+    axo_ref keeper;    /* none: there is none */
+} cluster_asking;
+
 /* Indices of counters, in the order of axo_cluster_figures behind `nodes`. */
 typedef enum cluster_counter {
     CLUSTER_COUNT_SENT,
@@ -159,6 +187,12 @@ struct axo_cluster {
 
     axo_cluster_codec codecs[AXO_CLUSTER_CODECS_MAX]; /* fixed from the start on, by tag */
     uint32_t codec_count;
+    cluster_class *classes;      /* AXO_CLUSTER_CLASSES_MAX; fixed from the start on */
+    uint32_t class_count;
+    axo_ref nursery;             /* keepers' parent, from the start on */
+    pthread_mutex_t asking_mutex;
+    pthread_cond_t asking_cond;
+    cluster_asking *askings[CLUSTER_ASKINGS];
 
     natsConnection *connection;
     natsStatistics *statistics;
@@ -249,6 +283,12 @@ void cluster_peer_published(cluster_peer *peer, cluster_batch *batch);
 /* Quarantines its link; cluster_roster_lose does the rest. */
 void cluster_peer_quarantine(cluster_peer *peer);
 
+/* Says a word to a child's keeper or stand-in on that node: exactly once, if both nodes live.
+ *   returns   AXO_OK; AXO_EGONE: the node is lost, or not up; AXO_ENOMEM, of a SPAWN only;
+ *             AXO_ETOOBIG */
+axo_status cluster_peer_say(axo_cluster *cluster, uint32_t number, uint64_t to, axo_ref from,
+                            const cluster_word *word);
+
 /* ---- roster.c */
 
 /* Whether it is 1..AXO_NODE_NAME_MAX of what stands in a subject of NATS's as it is. */
@@ -273,6 +313,8 @@ void cluster_roster_step(axo_cluster *cluster, int64_t now);
 /* The subject of the node of that name that is up, and its incarnation. false: none is. */
 bool cluster_roster_subject(axo_cluster *cluster, const char *name, char *out,
                             uint64_t *incarnation);
+/* The number of the node of that name that is up; 0: none is. */
+uint32_t cluster_roster_number(axo_cluster *cluster, const char *name);
 void cluster_roster_leave(axo_cluster *cluster);
 /* Those that are up, `max` at most, written to `out` if that is not NULL; returns how many. */
 uint32_t cluster_roster_nodes(axo_cluster *cluster, axo_node *out, uint32_t max);
@@ -333,8 +375,23 @@ void cluster_find_asked(axo_cluster *cluster, const cluster_packet *packet);
 void cluster_find_answered(axo_cluster *cluster, const cluster_packet *packet);
 /* Asks, asks again, gives up. */
 void cluster_find_step(axo_cluster *cluster, int64_t now, int64_t *due);
+/* Whether the node is started, and has not left. */
+bool cluster_find_may(axo_cluster *cluster);
 /* Answers all. */
 void cluster_find_end(axo_cluster *cluster);
+
+/* ---- child.c */
+
+/* A word has come that may be a keeper's first: an UP or a DOWN. */
+void cluster_child_heard(axo_cluster *cluster, axo_ref keeper, axo_ref to,
+                         const cluster_word *word);
+
+/* ---- keeper.c */
+
+/* Whether it is what a class is called: 1..CLUSTER_CLASS_MAX bytes. */
+bool cluster_is_class(const char *name);
+axo_status cluster_nursery_start(axo_cluster *cluster);
+void cluster_nursery_end(axo_cluster *cluster);
 
 /* ---- nats.c */
 

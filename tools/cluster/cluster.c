@@ -82,12 +82,15 @@ static void cluster_free(axo_cluster *cluster)
     free((void *)(uintptr_t)o->seeds);
     cluster_who_close(cluster);
     cluster_silo_free(cluster);
+    free(cluster->classes);
     cluster_peers_fini(cluster);
     (void)pthread_mutex_destroy(&cluster->wake_mutex);
     (void)pthread_cond_destroy(&cluster->wake_cond);
     (void)pthread_mutex_destroy(&cluster->roster);
     (void)pthread_mutex_destroy(&cluster->find_mutex);
     (void)pthread_cond_destroy(&cluster->find_cond);
+    (void)pthread_mutex_destroy(&cluster->asking_mutex);
+    (void)pthread_cond_destroy(&cluster->asking_cond);
     free(cluster->finds);
     free(cluster);
 }
@@ -129,6 +132,7 @@ static axo_cluster *cluster_new(const axo_cluster_options *read)
     if (o->membership == AXO_CLUSTER_STORE)
         good = cluster_who_open(cluster) == AXO_OK && good;
     cluster->finds = calloc(o->finds_max, sizeof *cluster->finds);
+    cluster->classes = calloc(AXO_CLUSTER_CLASSES_MAX, sizeof *cluster->classes);
     cluster->finds_end = true; /* until the start */
     cluster_peers_init(cluster);
     cluster_section_init(cluster);
@@ -139,8 +143,10 @@ static axo_cluster *cluster_new(const axo_cluster_options *read)
     (void)pthread_condattr_init(&how);
     (void)pthread_condattr_setclock(&how, CLOCK_MONOTONIC);
     (void)pthread_cond_init(&cluster->wake_cond, &how);
+    (void)pthread_mutex_init(&cluster->asking_mutex, NULL);
+    (void)pthread_cond_init(&cluster->asking_cond, &how);
     (void)pthread_condattr_destroy(&how);
-    if (good && cluster->finds != NULL)
+    if (good && cluster->finds != NULL && cluster->classes != NULL)
         return cluster;
     cluster_free(cluster);
     return NULL;
@@ -233,9 +239,12 @@ axo_status axo_cluster_start(axo_cluster *cluster, axo_system *system)
     cluster->system = system;
     axo_status status = cluster_silo_start(cluster);
     if (status == AXO_OK)
+        status = cluster_nursery_start(cluster);
+    if (status == AXO_OK)
         status = cluster_nats_start(cluster);
     if (status != AXO_OK) {
         cluster_nats_end(cluster);
+        cluster_nursery_end(cluster);
         cluster_silo_end(cluster);
         cluster->system = NULL;
         return status;

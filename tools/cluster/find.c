@@ -152,6 +152,14 @@ void cluster_find_step(axo_cluster *cluster, int64_t now, int64_t *due)
     (void)pthread_mutex_unlock(&cluster->find_mutex);
 }
 
+bool cluster_find_may(axo_cluster *cluster)
+{
+    (void)pthread_mutex_lock(&cluster->find_mutex);
+    bool may = !cluster->finds_end;
+    (void)pthread_mutex_unlock(&cluster->find_mutex);
+    return may;
+}
+
 void cluster_find_end(axo_cluster *cluster)
 {
     (void)pthread_mutex_lock(&cluster->find_mutex);

@@ -182,6 +182,23 @@ static axo_status peer_watch(cluster_peer *peer, axo_ref to)
     return status;
 }
 
+/* A word for an actor of this library, which looks who says it. */
+static axo_status peer_word(cluster_peer *peer, const cluster_body *body)
+{
+    axo_ref to = {.bits = body->to};
+    const axo_ref from = peer_from(peer, body);
+    cluster_word word;
+    if (body->tag == CLUSTER_WORD_SPAWN)
+        to = peer->home->nursery;
+    axo_status status = axo_system_send_from(peer->home->system, from, to,
+                                             CLUSTER_TAG_WORD + body->tag, body->payload,
+                                             body->payload_size);
+    if ((status == AXO_OK || status == AXO_EGONE) &&
+        cluster_wire_read_word(body->tag, body->payload, body->payload_size, &word))
+        cluster_child_heard(peer->home, from, to, &word);
+    return status == AXO_EGONE ? AXO_OK : status;
+}
+
 static axo_status peer_hand(cluster_peer *peer, const cluster_body *body)
 {
     axo_system *system = peer->home->system;
@@ -206,6 +223,8 @@ static axo_status peer_hand(cluster_peer *peer, const cluster_body *body)
         return axo_remote_terminated(system, peer->number, &end);
     case CLUSTER_WHAT_PARCEL:
         return cluster_silo_post(peer->home, peer_from(peer, body), body);
+    case CLUSTER_WHAT_CHILD:
+        return peer_word(peer, body);
     }
     return AXO_EINVAL;
 }
@@ -521,17 +540,17 @@ static axo_status table_kill(void *user, axo_ref to, axo_ref from)
 
 /* A node that cannot be told is quarantined by its link; one that has no link yet, as soon as it
  * has one. */
-static axo_status table_system(axo_cluster *cluster, uint32_t number, const cluster_body *body)
+static axo_status table_system_bytes(axo_cluster *cluster, uint32_t number,
+                                     const cluster_body *body, const unsigned char *bytes,
+                                     size_t size)
 {
-    unsigned char bytes[CLUSTER_BODY_MAX];
     cluster_peer *peer = table_peer(cluster, number);
     if (peer == NULL)
         return AXO_EGONE;
-    uint32_t size = (uint32_t)cluster_wire_put_body(bytes, body);
     bool sent = false;
     (void)pthread_mutex_lock(&peer->mutex);
     if (peer->state == CLUSTER_PEER_UP)
-        sent = cluster_link_send_system(&peer->link, cluster_now(), bytes, size);
+        sent = cluster_link_send_system(&peer->link, cluster_now(), bytes, (uint32_t)size);
     else if (body->what == CLUSTER_WHAT_WATCH || body->what == CLUSTER_WHAT_TERMINATED)
         peer->missed = true;
     if (sent && body->what == CLUSTER_WHAT_TERMINATED)
@@ -541,6 +560,32 @@ static axo_status table_system(axo_cluster *cluster, uint32_t number, const clus
         cluster_counted(cluster, CLUSTER_COUNT_SENT);
     cluster_wake(cluster);
     return sent ? AXO_OK : AXO_EGONE;
+}
+
+static axo_status table_system(axo_cluster *cluster, uint32_t number, const cluster_body *body)
+{
+    unsigned char bytes[CLUSTER_BODY_MAX];
+    return table_system_bytes(cluster, number, body, bytes, cluster_wire_put_body(bytes, body));
+}
+
+axo_status cluster_peer_say(axo_cluster *cluster, uint32_t number, uint64_t to, axo_ref from,
+                            const cluster_word *word)
+{
+    unsigned char small[512]; /* for every word but a SPAWN */
+    const size_t size = CLUSTER_BODY_SIZE + CLUSTER_WORD_SIZE + word->size;
+    const cluster_body body = {.what = CLUSTER_WHAT_CHILD, .tag = word->kind, .to = to,
+                               .from = from.bits};
+    if (size + CLUSTER_FRAME_SIZE + CLUSTER_AROUND_MAX > atomic_load(&cluster->packet_max))
+        return AXO_ETOOBIG;
+    unsigned char *bytes = size <= sizeof small ? small : malloc(size);
+    if (bytes == NULL)
+        return AXO_ENOMEM;
+    (void)cluster_wire_put_body(bytes, &body);
+    (void)cluster_wire_put_word(bytes + CLUSTER_BODY_SIZE, word);
+    axo_status status = table_system_bytes(cluster, number, &body, bytes, size);
+    if (bytes != small)
+        free(bytes);
+    return status;
 }
 
 static axo_status table_about(axo_cluster *cluster, cluster_what what, axo_ref to)

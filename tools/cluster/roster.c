@@ -221,6 +221,19 @@ bool cluster_roster_subject(axo_cluster *cluster, const char *name, char *out,
     return found;
 }
 
+uint32_t cluster_roster_number(axo_cluster *cluster, const char *name)
+{
+    uint32_t number = 0;
+    (void)pthread_mutex_lock(&cluster->roster);
+    for (uint32_t i = 1; i <= atomic_load(&cluster->used) && number == 0; i++) {
+        const cluster_peer *peer = &cluster->peers[i];
+        if (peer->state == CLUSTER_PEER_UP && strcmp(peer->node.name, name) == 0)
+            number = i;
+    }
+    (void)pthread_mutex_unlock(&cluster->roster);
+    return number;
+}
+
 void cluster_roster_leave(axo_cluster *cluster)
 {
     (void)pthread_mutex_lock(&cluster->roster);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include <axo/registry.h>
+#include <axo/supervision.h>
 
 /* ---- numbers ---- */
 
@@ -166,6 +167,17 @@ size_t cluster_wire_put_slip(unsigned char *out, const cluster_slip *slip)
     return CLUSTER_SLIP_SIZE + slip->key_size + slip->payload_size;
 }
 
+size_t cluster_wire_put_word(unsigned char *out, const cluster_word *word)
+{
+    wire_put(out, word->bits, 8);
+    wire_put(out + 8, word->order, 4);
+    wire_put(out + 12, word->what, 4);
+    wire_put(out + 16, (uint32_t)word->code, 4);
+    if (word->size > 0)
+        memcpy(out + CLUSTER_WORD_SIZE, word->bytes, word->size);
+    return CLUSTER_WORD_SIZE + word->size;
+}
+
 /* One number and nothing else. */
 static bool wire_is_number(uint32_t kind)
 {
@@ -219,6 +231,78 @@ bool cluster_wire_read_slip(const cluster_body *body, cluster_slip *out)
     return out->origin != 0;
 }
 
+/* As axo_fail_as has it. */
+static bool wire_is_failure(uint32_t kind)
+{
+    switch ((axo_failure_kind)kind) {
+    case AXO_FAILURE_ORDINARY:
+    case AXO_FAILURE_INIT:
+    case AXO_FAILURE_POST_RESTART:
+    case AXO_FAILURE_KILLED:
+    case AXO_FAILURE_DEATH_PACT:
+    case AXO_FAILURE_FATAL:
+    case AXO_FAILURE_ENDED:
+    case AXO_FAILURE_CRASH:
+    case AXO_FAILURE_STUCK:
+    case AXO_FAILURE_MEMORY:
+        return true;
+    case AXO_FAILURE_NONE:
+        break;
+    }
+    return false;
+}
+
+static bool wire_is_spawn(const cluster_word *word)
+{
+    return word->what > 0 && word->what <= CLUSTER_CLASS_MAX && word->what <= word->size &&
+           word->size - word->what <= CLUSTER_ARGS_MAX && word->bits != 0 &&
+           word->bits < CLUSTER_BITS_END && memchr(word->bytes, 0, word->what) == NULL;
+}
+
+static bool wire_is_word(const cluster_word *word)
+{
+    switch ((cluster_word_kind)word->kind) {
+    case CLUSTER_WORD_SPAWN:
+        return wire_is_spawn(word);
+    case CLUSTER_WORD_UP:
+        return word->bits != 0 && word->bits < CLUSTER_BITS_END && word->size == 0;
+    case CLUSTER_WORD_DOWN:
+        return word->size < AXO_FAILURE_TEXT_MAX;
+    case CLUSTER_WORD_FAIL:
+        return word->size < AXO_FAILURE_TEXT_MAX && wire_is_failure(word->what);
+    case CLUSTER_WORD_ORDER:
+        return word->what >= AXO_RESUME && word->what <= AXO_STOP && word->size == 0;
+    }
+    return false;
+}
+
+bool cluster_wire_read_word(uint32_t kind, const void *bytes, size_t size, cluster_word *out)
+{
+    const unsigned char *at = bytes;
+    memset(out, 0, sizeof *out);
+    if (size < CLUSTER_WORD_SIZE)
+        return false;
+    *out = (cluster_word){.kind = kind, .bits = wire_get_u64(at), .order = wire_get_u32(at + 8),
+                          .what = wire_get_u32(at + 12), .code = (int32_t)wire_get_u32(at + 16),
+                          .bytes = at + CLUSTER_WORD_SIZE, .size = size - CLUSTER_WORD_SIZE};
+    return wire_is_word(out);
+}
+
+/* Who has a payload: a message, any; a parcel, a slip that is good; a word of a child, one that is
+ * good, of the node itself. */
+static bool wire_has_payload(const cluster_body *body)
+{
+    cluster_word word;
+    cluster_slip slip;
+    if (body->what == CLUSTER_WHAT_PARCEL)
+        return cluster_wire_read_slip(body, &slip);
+    if (body->what != CLUSTER_WHAT_CHILD)
+        return body->what == CLUSTER_WHAT_SEND || body->payload_size == 0;
+    return body->from != 0 && body->from_node.incarnation == 0 &&
+           cluster_wire_read_word(body->tag, body->payload, body->payload_size, &word) &&
+           (word.kind != CLUSTER_WORD_SPAWN || body->to == 1);
+}
+
 bool cluster_wire_read_body(const void *bytes, size_t size, cluster_body *out)
 {
     const unsigned char *at = bytes;
@@ -232,7 +316,7 @@ bool cluster_wire_read_body(const void *bytes, size_t size, cluster_body *out)
     out->tag = wire_get_u32(at + 4);
     out->to = wire_get_u64(at + 8);
     out->from = wire_get_u64(at + 16);
-    if (out->what < CLUSTER_WHAT_SEND || out->what > CLUSTER_WHAT_PARCEL || size < head ||
+    if (out->what < CLUSTER_WHAT_SEND || out->what > CLUSTER_WHAT_CHILD || size < head ||
         out->to == 0 || out->to >= CLUSTER_BITS_END || out->from >= CLUSTER_BITS_END)
         return false;
     if (name > 0) {
@@ -243,10 +327,7 @@ bool cluster_wire_read_body(const void *bytes, size_t size, cluster_body *out)
     }
     out->payload_size = (uint32_t)(size - head);
     out->payload = size > head ? at + head : NULL;
-    cluster_slip slip;
-    if (out->what == CLUSTER_WHAT_PARCEL)
-        return cluster_wire_read_slip(out, &slip);
-    return out->what == CLUSTER_WHAT_SEND || size == head;
+    return wire_has_payload(out);
 }
 
 bool cluster_wire_next(const cluster_packet *packet, size_t *at, cluster_frame *out)

@@ -21,7 +21,7 @@
  *         8  u64 to    16  u64 from, 0: nobody's
  *        24  with a name: u64 incarnation and the name of the node that `from` is of; without one
  *            it is of the node that speaks
- *            the payload, to the end; only of CLUSTER_WHAT_SEND
+ *            the payload, to the end; only of CLUSTER_WHAT_SEND, _PARCEL and _CHILD
  *       `to` and `from` are a reference's bits, as axo_remote_leave gives them. `to` is of the node
  *       that is meant; of CLUSTER_WHAT_TERMINATED it is who has ended, and of the one that speaks.
  *       The payload of CLUSTER_WHAT_PARCEL, a message to a grain, whose kind is `to`, and `known`
@@ -30,6 +30,15 @@
  *        32  u32 hops  36  u32 tries      claim that was seen, or zeroes
  *        40  u8 bytes of the key, 1 to CLUSTER_PARCEL_KEY_MAX
  *        41  the key, then the payload of the message, to the end
+ *       CLUSTER_WHAT_CHILD is said between a child's stand-in and its keeper (child.c), `from` is
+ *       of the node that speaks, `tag` a cluster_word_kind, and the payload a word:
+ *         0  u64 bits   8  u32 order   12  u32 what   16  u32 code   20  its bytes, to the end
+ *           SPAWN  bits: the parent; what: bytes of the class's name, which is followed by the
+ *                  arguments. `to` is 1: whoever keeps children there
+ *           UP     bits: the child
+ *           DOWN   code, and a text: there is none
+ *           FAIL   what: an axo_failure_kind; code, and a text
+ *           ORDER  what: an axo_directive, Resume, Restart or Stop
  * CLUSTER_BEAT has one part, u64 number; CLUSTER_ENTRY one, u64 phase, CLUSTER_CLAIM u64 term;
  * CLUSTER_LEAVE has none. CLUSTER_FIND has one: u64 id, then the key, to the end. CLUSTER_FOUND has
  * one: u64 id, u64 bits, 0: nobody has the key.
@@ -60,6 +69,10 @@
 #define CLUSTER_AROUND_MAX (CLUSTER_HEAD_SIZE + AXO_NODE_NAME_MAX + CLUSTER_SEAL_SIZE)
 /* Of a reference's bits on the wire. */
 #define CLUSTER_BITS_END (UINT64_C(1) << 56)
+#define CLUSTER_WORD_SIZE 20 /* without its bytes */
+/* Of a class's name, and of arguments. */
+#define CLUSTER_CLASS_MAX 127
+#define CLUSTER_ARGS_MAX  32768
 
 typedef enum cluster_packet_kind {
     CLUSTER_LINK = 1,  /* frames of a link */
@@ -79,8 +92,17 @@ typedef enum cluster_what {
     CLUSTER_WHAT_WATCH = 5,
     CLUSTER_WHAT_UNWATCH = 6,
     CLUSTER_WHAT_TERMINATED = 7,
-    CLUSTER_WHAT_PARCEL = 8 /* as a user's message */
+    CLUSTER_WHAT_PARCEL = 8, /* as a user's message */
+    CLUSTER_WHAT_CHILD = 9
 } cluster_what;
+
+typedef enum cluster_word_kind {
+    CLUSTER_WORD_SPAWN = 1, /* of a stand-in */
+    CLUSTER_WORD_UP = 2,    /* these three of a keeper */
+    CLUSTER_WORD_DOWN = 3,
+    CLUSTER_WORD_FAIL = 4,
+    CLUSTER_WORD_ORDER = 5 /* of a stand-in */
+} cluster_word_kind;
 
 typedef enum cluster_refusal {
     CLUSTER_GOOD = 0,
@@ -124,6 +146,16 @@ typedef struct cluster_slip {
     size_t payload_size;
 } cluster_slip;
 
+typedef struct cluster_word {
+    uint32_t kind;     /* the body's tag */
+    uint32_t order;
+    uint32_t what;
+    int32_t code;
+    uint64_t bits;
+    const void *bytes; /* SPAWN: the name, then the arguments; DOWN, FAIL: the text, without a 0 */
+    size_t size;
+} cluster_word;
+
 typedef struct cluster_packet {
     uint32_t kind;
     uint32_t count;     /* of parts */
@@ -159,6 +191,8 @@ size_t cluster_wire_put_frame(unsigned char *out, const cluster_frame *frame);
 size_t cluster_wire_put_body(unsigned char *out, const cluster_body *body);
 /* CLUSTER_SLIP_SIZE bytes, the key and the payload. */
 size_t cluster_wire_put_slip(unsigned char *out, const cluster_slip *slip);
+/* CLUSTER_WORD_SIZE and word->size bytes: the payload of a CLUSTER_WHAT_CHILD. */
+size_t cluster_wire_put_word(unsigned char *out, const cluster_word *word);
 /* Of a FIND 8 bytes and the key, of a FOUND 16, of a BEAT, an ENTRY and a CLAIM 8. */
 size_t cluster_wire_put_find(unsigned char *out, cluster_packet_kind kind,
                              const cluster_find *find);
@@ -174,6 +208,9 @@ bool cluster_wire_read_body(const void *bytes, size_t size, cluster_body *out);
 /* The payload of a CLUSTER_WHAT_PARCEL. false: it is none. Those of bodies that were read are
  * good. */
 bool cluster_wire_read_slip(const cluster_body *body, cluster_slip *out);
+/* The payload of a CLUSTER_WHAT_CHILD; false: it is none. Those of bodies that were read are good.
+ */
+bool cluster_wire_read_word(uint32_t kind, const void *bytes, size_t size, cluster_word *out);
 /* The part of a FIND, a FOUND, a BEAT, an ENTRY or a CLAIM that was read. */
 void cluster_wire_read_find(const cluster_packet *packet, cluster_find *out);
 

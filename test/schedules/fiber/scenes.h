@@ -18,7 +18,7 @@
     X(quiet_step) X(quiet_lent) X(quiet_door) X(quiet_late) X(crash) X(crew) X(crew_two)           \
     X(crew_call) X(crew_end) X(lent_crew) X(visit) X(visit_fall) X(remote) X(remote_end)           \
     X(class_replace) X(class_replace_end) X(pause) X(pause_fall) X(pause_born) X(pause_end)        \
-    X(pause_two) X(canary)
+    X(pause_two) X(later) X(later_kept) X(canary)
 
 #define SCENE(name) extern const stage_scene scene_##name;
 SCENES(SCENE)

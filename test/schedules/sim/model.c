@@ -109,6 +109,7 @@ static void model_decided(ghost *it, const axo_event *e)
         it->judged = true;
         return;
     case AXO_ESCALATE:
+    case AXO_LATER:
         return;
     }
 }

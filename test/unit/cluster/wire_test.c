@@ -2,6 +2,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <axo/supervision.h>
+
 #include "support/cmocka.h"
 
 #include "wire.h"
@@ -241,6 +243,103 @@ static void parcels(void **unused)
     assert_int_equal(read_one(CLUSTER_USER, &body), CLUSTER_OF_FORM);
 }
 
+/* A word between a stand-in and a keeper, in a body that says so. */
+static cluster_refusal read_word(const cluster_word *word, const cluster_body *with)
+{
+    static unsigned char bytes[CLUSTER_WORD_SIZE + CLUSTER_CLASS_MAX + CLUSTER_ARGS_MAX + 2];
+    static unsigned char packed[CLUSTER_BODY_MAX + sizeof bytes];
+    cluster_body read, body = *with;
+    body.what = CLUSTER_WHAT_CHILD;
+    body.tag = word->kind;
+    body.payload = bytes;
+    body.payload_size = (uint32_t)cluster_wire_put_word(bytes, word);
+    size_t size = cluster_wire_put_body(packed, &body);
+    if (size < 400) { /* and in a packet: on the lane of system messages */
+        assert_int_equal(read_one(CLUSTER_USER, &body), CLUSTER_OF_FORM);
+        bool good = cluster_wire_read_body(packed, size, &read);
+        assert_int_equal(read_one(CLUSTER_SYSTEM, &body), good ? CLUSTER_GOOD : CLUSTER_OF_FORM);
+    }
+    return cluster_wire_read_body(packed, size, &read) ? CLUSTER_GOOD : CLUSTER_OF_FORM;
+}
+
+static void words(void **unused)
+{
+    static char text[CLUSTER_CLASS_MAX + CLUSTER_ARGS_MAX + 2];
+    unsigned char bytes[64];
+    cluster_word read;
+    const cluster_body body = {.to = 1, .from = 2};
+    const cluster_word spawn = {.kind = CLUSTER_WORD_SPAWN, .order = 3, .what = 6, .bits = 4,
+                                .code = -5, .bytes = "workerargs", .size = 10};
+    memset(text, 'x', sizeof text);
+    size_t size = cluster_wire_put_word(bytes, &spawn);
+    assert_true(cluster_wire_read_word(CLUSTER_WORD_SPAWN, bytes, size, &read));
+    assert_true(read.order == 3 && read.what == 6 && read.bits == 4 && read.code == -5);
+    assert_int_equal(read.size, 10);
+    assert_memory_equal(read.bytes, "workerargs", 10);
+    assert_false(cluster_wire_read_word(CLUSTER_WORD_SPAWN, bytes, CLUSTER_WORD_SIZE - 1, &read));
+    assert_false(cluster_wire_read_word(0, bytes, size, &read));
+    assert_false(cluster_wire_read_word(6, bytes, size, &read));
+    assert_int_equal(read_word(&spawn, &body), CLUSTER_GOOD);
+    assert_int_equal(read_word(&spawn, &(cluster_body){.to = 2, .from = 2}), CLUSTER_OF_FORM);
+    assert_int_equal(read_word(&spawn, &(cluster_body){.to = 1}), CLUSTER_OF_FORM);
+    cluster_word word = spawn;
+    word.what = 11; /* a name beyond the end */
+    assert_int_equal(read_word(&word, &body), CLUSTER_OF_FORM);
+    word.what = 0;
+    assert_int_equal(read_word(&word, &body), CLUSTER_OF_FORM);
+    word = spawn;
+    word.bits = 0;
+    assert_int_equal(read_word(&word, &body), CLUSTER_OF_FORM);
+    word.bits = CLUSTER_BITS_END;
+    assert_int_equal(read_word(&word, &body), CLUSTER_OF_FORM);
+    word = spawn;
+    word.bytes = "wor\0erargs";
+    assert_int_equal(read_word(&word, &body), CLUSTER_OF_FORM);
+    word = spawn;
+    word.bytes = text;
+    word.what = CLUSTER_CLASS_MAX;
+    word.size = CLUSTER_CLASS_MAX + CLUSTER_ARGS_MAX;
+    assert_int_equal(read_word(&word, &body), CLUSTER_GOOD);
+    word.size++;
+    assert_int_equal(read_word(&word, &body), CLUSTER_OF_FORM);
+    word.what++;
+    assert_int_equal(read_word(&word, &body), CLUSTER_OF_FORM);
+}
+
+static void words_of_others(void **unused)
+{
+    static char text[AXO_FAILURE_TEXT_MAX];
+    const cluster_body body = {.to = 9, .from = 2};
+    cluster_word word = {.kind = CLUSTER_WORD_UP, .bits = 7};
+    assert_int_equal(read_word(&word, &body), CLUSTER_GOOD);
+    word.bits = 0;
+    assert_int_equal(read_word(&word, &body), CLUSTER_OF_FORM);
+    word = (cluster_word){.kind = CLUSTER_WORD_UP, .bits = 7, .bytes = "x", .size = 1};
+    assert_int_equal(read_word(&word, &body), CLUSTER_OF_FORM);
+    word = (cluster_word){.kind = CLUSTER_WORD_DOWN, .bytes = text, .size = sizeof text - 1};
+    assert_int_equal(read_word(&word, &body), CLUSTER_GOOD);
+    word.size++;
+    assert_int_equal(read_word(&word, &body), CLUSTER_OF_FORM);
+    for (uint32_t kind = 0; kind < 14; kind++) {
+        word = (cluster_word){.kind = CLUSTER_WORD_FAIL, .what = kind, .bytes = text,
+                              .size = sizeof text - 1};
+        bool good = kind != 0 && kind != 4 && kind <= AXO_FAILURE_MEMORY;
+        assert_int_equal(read_word(&word, &body), good ? CLUSTER_GOOD : CLUSTER_OF_FORM);
+        word.size++;
+        assert_int_equal(read_word(&word, &body), CLUSTER_OF_FORM);
+    }
+    for (uint32_t what = 0; what < 7; what++) {
+        word = (cluster_word){.kind = CLUSTER_WORD_ORDER, .what = what};
+        bool good = what >= AXO_RESUME && what <= AXO_STOP;
+        assert_int_equal(read_word(&word, &body), good ? CLUSTER_GOOD : CLUSTER_OF_FORM);
+    }
+    word = (cluster_word){.kind = CLUSTER_WORD_ORDER, .what = AXO_STOP, .bytes = "x", .size = 1};
+    assert_int_equal(read_word(&word, &body), CLUSTER_OF_FORM);
+    word.size = 0; /* of a third node */
+    assert_int_equal(read_word(&word, &(cluster_body){.to = 9, .from = 2, .from_node = other_node}),
+                     CLUSTER_OF_FORM);
+}
+
 /* Sealed, with one byte of the body or the frame set before. */
 static cluster_refusal read_set(size_t at, unsigned char value)
 {
@@ -334,6 +433,7 @@ int main(void)
         cmocka_unit_test(each_reason),       cmocka_unit_test(any_damage),
         cmocka_unit_test(bodies_of_no_form), cmocka_unit_test(packets_of_no_form),
         cmocka_unit_test(finds),             cmocka_unit_test(parcels),
+        cmocka_unit_test(words),             cmocka_unit_test(words_of_others),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
