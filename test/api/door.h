@@ -34,9 +34,9 @@ typedef void (*door_seen)(const char *word);
 
 /* Calls `seen` with the word before each `mark`, in every header of libaxo: console.h, process.h,
  * record.h, report.h, durable.h, durable_nats.h, cluster.h and grain.h are of libraries of their
- * own, which console_test.sh, process_actor_test.c, record_misuse_test.c, record_report_file_test.c,
- * durable_mailbox_test.c, durable_nats_server_test.c, cluster_nodes_test.c and cluster_grain_test.c
- * try. */
+ * own, which console_test.sh, process_actor_test.c, record_misuse_test.c,
+ * record_report_file_test.c, durable_mailbox_test.c, durable_nats_server_test.c,
+ * cluster_nodes_test.c and cluster_grain_test.c try. */
 static inline void door_scan(const char *mark, door_seen seen)
 {
     DIR *folder = opendir("include/axo");

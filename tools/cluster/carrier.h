@@ -16,9 +16,10 @@
  * ("carrier"), and does what is due; one takes what comes for this node, one what comes for all. A
  * fourth asks the bucket and waits for its answers, a fifth for what it watches, holding no lock.
  *
- * Locks, in this order: roster, then the silo's, then a peer's, then that of askings; a find's alone. The system is
- * called with any of the three held, but for axo_remote_lose never with a peer's: it waits for
- * those who deliver, who hold one. The member is called with the roster's held. */
+ * Locks, in this order: roster, then the silo's, then a peer's, then that of askings; a find's
+ * alone. The system is called with any of the first three held, but for axo_remote_lose never with
+ * a peer's: it waits for those who deliver, who hold one. The member is called with the roster's
+ * held. */
 #ifndef CLUSTER_CARRIER_H
 #define CLUSTER_CARRIER_H
 
