@@ -219,7 +219,7 @@ def slow(port):
 def held(port):
     """A hundred that ask for a little and then for 10 MB each, and read nothing: the server holds a
     part of what the kernel does not, others are answered, and who reads in the end gets all. What
-    one of them has held at most, and what the system has taken for each; --bytes."""
+    one of them has held at most, and what the system has for each that waits; --bytes."""
     key = fresh()
     with Client(port) as other:
         same(other.say("SET", key, BIG), b"+OK")
@@ -229,12 +229,12 @@ def held(port):
             it.send(request("GET", key + "none") * 60 + request("GET", key) * 100)
         for i in range(500):
             same(other.say("INCR", key + "n"), i + 1)
-        most = quiet = done = 0
+        taken = quiet = done = 0
         end = time.monotonic() + WAIT_S
         # until only these questions are executed, for longer than TCP waits to ask a closed window again
         while quiet < 50 and time.monotonic() < end:
             time.sleep(0.02)
-            most = max(most, info(other, "bytes"))
+            taken = info(other, "bytes")
             before_that, done = done, info(other, "executed")
             quiet = quiet + 1 if done == before_that + 2 else 0
         for i, it in enumerate(those):
@@ -242,7 +242,7 @@ def held(port):
                 same(it.answer(), BIG if n >= 60 else None)
             it.socket.close()
         same(other.say("DEL", key, key + "n"), 2)
-        one, each = info(other, "held_most"), (most - before) // len(those)
+        one, each = info(other, "held_most"), (taken - before) // len(those)
         print(f"{one} bytes held by one, {each} taken for each")
         if min(one, 2 * each) < len(BIG):
             raise Wrong("hardly anything is held")

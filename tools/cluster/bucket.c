@@ -99,12 +99,13 @@ static natsStatus bucket_open(bucket *b)
     return status == NATS_OK ? bucket_look(b) : status;
 }
 
-/* One that waits for the watch is woken by its end. */
+/* One that waits for the watch is woken by the connection's end. Not by kvWatcher_Stop: a message
+ * that kvWatcher_Next has in hand then is leaked (nats.c's #987). */
 static void bucket_stop_feeder(bucket *b)
 {
     if (!b->feeds)
         return;
-    (void)kvWatcher_Stop(b->watcher);
+    natsConnection_Close(b->connection);
     (void)pthread_mutex_lock(&b->cluster->roster);
     b->stops = true;
     (void)pthread_cond_broadcast(&b->cluster->who->changed);

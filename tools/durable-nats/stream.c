@@ -334,11 +334,12 @@ int jet_stream_publish(jet_stream *stream, jet_head *head, void *bytes, size_t s
     return nobody_knows;
 }
 
+/* A server that goes in the midst of it is not waited for: the log is only longer than is counted. */
 bool jet_stream_purge(jet_stream *stream, uint64_t below)
 {
     jsOptions options;
     natsStatus status = jsOptions_Init(&options);
-    options.Wait = stream->wait_ms;
+    options.Wait = STREAM_ANSWER_MS;
     options.Stream.Purge.Sequence = below;
     if (status == NATS_OK)
         status = js_PurgeStream(stream->js, stream->name, &options, NULL);
