@@ -345,7 +345,7 @@ def complaint(mutant, commands):
         files = {file for file, _, _ in mutant.edits if file.endswith((".c", ".h"))}
         for variant, file in sorted((variant, file) for variant in variants for file in files):
             done = subprocess.run([*commands[variant], *(f"-I{tree}/{folder}" for folder in INCLUDED),
-                                   "-iquote", os.path.dirname(file), os.path.join(tree, file)], cwd=ROOT, check=False, text=True,
+                                   "-Itools", "-iquote", os.path.dirname(file), os.path.join(tree, file)], cwd=ROOT, check=False, text=True,
                                   stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
             if done.returncode != 0:
                 return done.stdout

@@ -334,7 +334,8 @@ int jet_stream_publish(jet_stream *stream, jet_head *head, void *bytes, size_t s
     return nobody_knows;
 }
 
-/* A server that goes in the midst of it is not waited for: the log is only longer than is counted. */
+/* A server that goes in the midst of it is not waited for: the log may then be shorter than is
+ * counted. */
 bool jet_stream_purge(jet_stream *stream, uint64_t below)
 {
     jsOptions options;
