@@ -118,8 +118,9 @@ axo_status axo_system_graceful_stop(axo_system *system, axo_ref ref, const axo_f
         axo__wait wait = {.kind = AXO__WAIT_STOP, .target = ref, .timeout_ns = timeout_ns,
                           .farewell = farewell.kind, .since_ns = axo__wait_thread_now()};
         (void)axo_system_path(system, ref, wait.path, sizeof wait.path);
-        /* A target that has ended already is a stop that has succeeded. */
-        if (wait.path[0] != 0)
+        /* A target that has ended already is a stop that has succeeded; one of another node has no
+         * path here. */
+        if (wait.path[0] != 0 || axo_ref_node(ref) != 0)
             status = graceful_call(system, &wait, &farewell, &verdict);
         verdict.status = status;
     }

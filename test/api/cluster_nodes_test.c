@@ -92,6 +92,21 @@ static void watches_and_ends(void **unused)
     pair_end(&p);
 }
 
+/* By a thread, which is answered when it has ended; also one that had. */
+static void graceful_stops(void **unused)
+{
+    pair p;
+    axo_verdict verdict;
+    pair_start(&p);
+    for (uint32_t i = 0; i < 2; i++) {
+        assert_int_equal(axo_system_graceful_stop(p.a.system, p.far, NULL, CW_LONG, &verdict),
+                         AXO_OK);
+        assert_int_equal(p.two.stopped, 1);
+        assert_true(axo_ref_equal(verdict.target, p.far) && verdict.status == AXO_OK);
+    }
+    pair_end(&p);
+}
+
 /* A kill is a failure, under which the default is another instance. */
 static void kills_and_unwatches(void **unused)
 {
@@ -434,7 +449,7 @@ int main(void)
         cmocka_unit_test(two_of_a_name),       cmocka_unit_test(misuse),
         cmocka_unit_test(what_is_sent_waits_no_more),
         cmocka_unit_test(what_has_ended_is_watched_no_more),
-        cmocka_unit_test(lost_and_quiet),
+        cmocka_unit_test(lost_and_quiet),      cmocka_unit_test(graceful_stops),
     };
     if (!cw_has_server())
         return 0;
