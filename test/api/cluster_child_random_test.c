@@ -73,8 +73,18 @@ static axo_status r_receive(axo_ctx *ctx, void *state, const axo_message *messag
     }
 }
 
+/* Who does not wait for an end finds it not yet there. */
+static axo_status r_post_stop(axo_ctx *ctx, void *state)
+{
+    (void)ctx;
+    (void)state;
+    cw_sleep(2 * CW_MS);
+    return AXO_OK;
+}
+
 static const axo_class r_child_class = AXO_CLASS(.name = "child", .state_size = sizeof(r_child),
-                                                 .construct = r_construct, .receive = r_receive);
+                                                 .construct = r_construct, .receive = r_receive,
+                                                 .post_stop = r_post_stop);
 
 /* ---- their parent: on a ---- */
 

@@ -64,7 +64,7 @@ typedef struct child_life {
     uint32_t lifetime;
     bool lived;         /* it has been UP */
     cluster_asking asking;
-    bool leaves;        /* the instance's end is a restart, or may be: the ward waits for nobody */
+    bool broken;        /* the instance is, so its ward ends, and waits for nobody */
     uint32_t name_size;
     uint32_t args_size;
     char node[AXO_NODE_NAME_MAX + 1];
@@ -157,7 +157,8 @@ static void child_say_order(axo_ref self, child_life *life, axo_directive what)
                            self, &word);
 }
 
-/* ---- the ward: a child of the stand-in, which ends behind the keeper ---- */
+/* ---- the ward: a child of the stand-in, which ends behind the keeper. It stays over restarts, in
+ * the midst of which a stop may come ---- */
 
 static axo_status ward_construct(axo_ctx *ctx, void *state, const void *args)
 {
@@ -230,14 +231,33 @@ static void ward_wait(void *arg)
 static axo_status ward_post_stop(axo_ctx *ctx, void *state)
 {
     ward_work work = {.life = *(child_life **)state, .stand_in = axo_parent(ctx)};
-    if (work.life->step == CHILD_IDLE || work.life->leaves)
+    if (work.life->step == CHILD_IDLE || work.life->broken)
         return AXO_OK;
     return axo_block(ctx, ward_wait, &work);
 }
 
+static axo_status stays_pre_restart(axo_ctx *ctx, void *state, const axo_failure *failure,
+                                    const axo_message *message)
+{
+    (void)ctx;
+    (void)state;
+    (void)failure;
+    (void)message;
+    return AXO_OK;
+}
+
+static axo_status ward_post_restart(axo_ctx *ctx, void *state, const axo_failure *failure)
+{
+    (void)ctx;
+    (void)state;
+    (void)failure;
+    return AXO_OK;
+}
+
 static const axo_class ward_class =
     AXO_CLASS(.name = "axo remote child ward", .state_size = sizeof(child_life *),
-              .construct = ward_construct, .receive = ward_receive, .post_stop = ward_post_stop);
+              .construct = ward_construct, .receive = ward_receive, .post_stop = ward_post_stop,
+              .pre_restart = stays_pre_restart, .post_restart = ward_post_restart);
 
 static axo_status ward_spawn(axo_ctx *ctx, child_life *life)
 {
@@ -268,7 +288,7 @@ static void child_blame(axo_ctx *ctx, stand_in *me, uint32_t kind, int32_t code,
     (void)axo_want_settle(ctx);
 }
 
-/* Of these an instance is broken, and has no pre_restart that would say that it leaves. */
+/* Of these an instance is broken: its children end before anything is decided. */
 static bool child_breaks(uint32_t kind)
 {
     return kind == AXO_FAILURE_CRASH || kind == AXO_FAILURE_STUCK || kind == AXO_FAILURE_INIT ||
@@ -284,7 +304,7 @@ static axo_status child_settle(axo_ctx *ctx, void *state)
         return axo_want_settle(ctx); /* no memory for it: tried again */
     me->failing = false;
     me->failed = true;
-    me->life->leaves = child_breaks(me->kind);
+    me->life->broken = child_breaks(me->kind);
     return axo_fail_as(ctx, (axo_failure_kind)me->kind, me->code, "%s", me->text);
 }
 
@@ -354,8 +374,8 @@ static axo_status child_timer(axo_ctx *ctx, uint32_t key, axo_timer_kind kind, i
 static axo_status child_begin(axo_ctx *ctx, stand_in *me, bool again)
 {
     child_life *life = me->life;
-    life->leaves = false;
-    axo_status status = ward_spawn(ctx, life);
+    life->broken = false;
+    axo_status status = axo_child_count(ctx) == 0 ? ward_spawn(ctx, life) : AXO_OK;
     if (status == AXO_OK)
         status = child_timer(ctx, CHILD_TIMER_LOOK, AXO_TIMER_FIXED_DELAY, CHILD_LOOK_NS);
     if (status != AXO_OK)
@@ -388,13 +408,6 @@ static axo_status child_post_restart(axo_ctx *ctx, void *state, const axo_failur
 {
     (void)failure;
     return child_begin(ctx, state, true);
-}
-
-static axo_status child_pre_restart(axo_ctx *ctx, void *state, const axo_failure *failure,
-                                    const axo_message *message)
-{
-    ((stand_in *)state)->life->leaves = true;
-    return axo_default_pre_restart(ctx, state, failure, message);
 }
 
 /* ---- what the keeper says ---- */
@@ -515,7 +528,7 @@ static axo_status child_receive(axo_ctx *ctx, void *state, const axo_message *me
 static const axo_class child_class =
     AXO_CLASS(.name = "axo remote child", .state_size = sizeof(stand_in),
               .construct = child_construct, .pre_start = child_pre_start,
-              .receive = child_receive, .pre_restart = child_pre_restart,
+              .receive = child_receive, .pre_restart = stays_pre_restart,
               .post_restart = child_post_restart, .settle = child_settle);
 
 /* ---- the door ---- */
