@@ -47,7 +47,8 @@
  * `outstanding_bytes`: while one more might not fit there is no room, nothing more is read, and the
  * client waits. When it has come down to half there is room again. An answer has
  * `outstanding_answer` bytes, and where it may have more, or the program cannot say, as many as
- * answers have had lately. */
+ * answers have had lately. The memory of one that is partly written goes with its last byte: so one
+ * answer more than the bound may be there. */
 #ifndef AXO_STREAM_H
 #define AXO_STREAM_H
 
