@@ -13,6 +13,7 @@
 #include "base/aside.h"
 #include "base/border.h"
 #include "base/copy_in.h"
+#include "base/failure_kind.h"
 #include "base/random.h"
 #include "cell/peers.h"
 #include "sched/found.h"
@@ -452,9 +453,7 @@ axo_status axo_fail_as(axo_ctx *ctx, axo_failure_kind kind, int32_t code, const 
     va_list list;
     if (!api_can_fail(ctx))
         return axo__no_caller();
-    bool known = (kind >= AXO_FAILURE_ORDINARY && kind <= AXO_FAILURE_POST_RESTART) ||
-                 (kind >= AXO_FAILURE_KILLED && kind <= AXO_FAILURE_MEMORY);
-    if (!known)
+    if (!axo__is_failure_kind((uint32_t)kind))
         return AXO_EINVAL;
     va_start(list, format);
     axo_status status = api_fail(ctx, kind, code, format, list);

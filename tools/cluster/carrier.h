@@ -41,7 +41,6 @@
 #define CLUSTER_SUBJECT_MAX 192
 #define CLUSTER_EVERYBODY_MAX (AXO_NODE_NAME_MAX + 8)
 /* Servers in a url. */
-#define CLUSTER_URLS_MAX 16
 #define CLUSTER_MS INT64_C(1000000)
 /* Of a bucket: axo_, the cluster's name, _ and 8 digits. */
 #define CLUSTER_BUCKET_MAX (AXO_NODE_NAME_MAX + 16)

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "../nats_options.h"
 #include "carrier.h"
 
 /* A write that the server does not take for so long makes the connection anew. */
@@ -266,38 +267,10 @@ static void *listener_run(void *arg)
 
 /* ---- open, start, end, close ---- */
 
-/* With commas between them. */
-static natsStatus nats_servers(const char *url, natsOptions *to)
-{
-    const char *servers[CLUSTER_URLS_MAX];
-    char *rest = NULL;
-    int count = 0;
-    char *copy = strdup(url);
-    if (copy == NULL)
-        return NATS_NO_MEMORY;
-    char *one = strtok_r(copy, ", ", &rest);
-    for (; one != NULL && count < CLUSTER_URLS_MAX; one = strtok_r(NULL, ", ", &rest))
-        servers[count++] = one;
-    natsStatus status = NATS_INVALID_ARG;
-    if (count > 0 && one == NULL)
-        status = natsOptions_SetServers(to, servers, count);
-    free(copy);
-    return status;
-}
-
 static natsStatus nats_options(const axo_cluster_options *from, natsOptions *to)
 {
-    natsStatus status = nats_servers(from->url, to);
-    if (status == NATS_OK && from->credentials != NULL)
-        status = natsOptions_SetUserCredentialsFromFiles(to, from->credentials, NULL);
-    if (status == NATS_OK && from->ca != NULL)
-        status = natsOptions_SetSecure(to, true);
-    if (status == NATS_OK && from->ca != NULL)
-        status = natsOptions_LoadCATrustedCertificates(to, from->ca);
-    if (status == NATS_OK)
-        status = natsOptions_SetName(to, from->node);
-    if (status == NATS_OK)
-        status = natsOptions_SetMaxReconnect(to, -1);
+    natsStatus status =
+        nats_options_fill(to, from->url, from->credentials, from->ca, from->node);
     if (status == NATS_OK)
         status = natsOptions_SetReconnectWait(to, NATS_AGAIN_MS);
     if (status == NATS_OK)
@@ -306,7 +279,7 @@ static natsStatus nats_options(const axo_cluster_options *from, natsOptions *to)
         status = natsOptions_SetMaxPingsOut(to, NATS_PINGS);
     if (status == NATS_OK)
         status = natsOptions_SetWriteDeadline(to, NATS_WRITE_MS);
-    return status == NATS_OK ? natsOptions_SetSendAsap(to, true) : status;
+    return status;
 }
 
 /* A url without the password that may be in it. */

@@ -4,7 +4,8 @@
 #include <string.h>
 
 #include <axo/registry.h>
-#include <axo/supervision.h>
+
+#include "base/failure_kind.h"
 
 /* ---- numbers ---- */
 
@@ -231,27 +232,6 @@ bool cluster_wire_read_slip(const cluster_body *body, cluster_slip *out)
     return out->origin != 0;
 }
 
-/* As axo_fail_as has it. */
-static bool wire_is_failure(uint32_t kind)
-{
-    switch ((axo_failure_kind)kind) {
-    case AXO_FAILURE_ORDINARY:
-    case AXO_FAILURE_INIT:
-    case AXO_FAILURE_POST_RESTART:
-    case AXO_FAILURE_KILLED:
-    case AXO_FAILURE_DEATH_PACT:
-    case AXO_FAILURE_FATAL:
-    case AXO_FAILURE_ENDED:
-    case AXO_FAILURE_CRASH:
-    case AXO_FAILURE_STUCK:
-    case AXO_FAILURE_MEMORY:
-        return true;
-    case AXO_FAILURE_NONE:
-        break;
-    }
-    return false;
-}
-
 static bool wire_is_spawn(const cluster_word *word)
 {
     return word->what > 0 && word->what <= CLUSTER_CLASS_MAX && word->what <= word->size &&
@@ -269,7 +249,7 @@ static bool wire_is_word(const cluster_word *word)
     case CLUSTER_WORD_DOWN:
         return word->size < AXO_FAILURE_TEXT_MAX;
     case CLUSTER_WORD_FAIL:
-        return word->size < AXO_FAILURE_TEXT_MAX && wire_is_failure(word->what);
+        return word->size < AXO_FAILURE_TEXT_MAX && axo__is_failure_kind(word->what);
     case CLUSTER_WORD_ORDER:
         return word->what >= AXO_RESUME && word->what <= AXO_STOP && word->size == 0;
     }

@@ -1,13 +1,12 @@
 /* stream.c - the stream of a store: its connection, and what may be published behind what. */
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
+#include "../nats_options.h"
 #include "durable-nats/jet.h"
 
-#define STREAM_URLS_MAX 16
 #define STREAM_AGAIN_MS 100 /* between attempts to connect */
 #define STREAM_PAUSE_MS 10
 /* For one answer: what is not answered is asked again, on another connection perhaps. */
@@ -37,44 +36,17 @@ static void stream_pause(void)
 
 /* ---- the connection ---- */
 
-static natsStatus stream_servers(const char *url, natsOptions *to)
-{
-    const char *servers[STREAM_URLS_MAX];
-    char *rest = NULL;
-    int count = 0;
-    char *copy = strdup(url != NULL ? url : "nats://127.0.0.1:4222");
-    if (copy == NULL)
-        return NATS_NO_MEMORY;
-    char *one = strtok_r(copy, ", ", &rest);
-    for (; one != NULL && count < STREAM_URLS_MAX; one = strtok_r(NULL, ", ", &rest))
-        servers[count++] = one;
-    natsStatus status = NATS_INVALID_ARG;
-    if (count > 0 && one == NULL)
-        status = natsOptions_SetServers(to, servers, count);
-    free(copy);
-    return status;
-}
-
 static natsStatus stream_options(const axo_store_stream *from, natsOptions *to)
 {
-    natsStatus status = stream_servers(from->url, to);
-    if (status == NATS_OK && from->credentials != NULL)
-        status = natsOptions_SetUserCredentialsFromFiles(to, from->credentials, NULL);
-    if (status == NATS_OK && from->ca != NULL)
-        status = natsOptions_SetSecure(to, true);
-    if (status == NATS_OK && from->ca != NULL)
-        status = natsOptions_LoadCATrustedCertificates(to, from->ca);
-    if (status == NATS_OK)
-        status = natsOptions_SetName(to, from->stream);
-    if (status == NATS_OK)
-        status = natsOptions_SetMaxReconnect(to, -1);
+    natsStatus status =
+        nats_options_fill(to, from->url, from->credentials, from->ca, from->stream);
     if (status == NATS_OK)
         status = natsOptions_SetReconnectWait(to, STREAM_AGAIN_MS);
     if (status == NATS_OK)
         status = natsOptions_SetPingInterval(to, STREAM_PING_MS);
     if (status == NATS_OK)
         status = natsOptions_SetMaxPingsOut(to, STREAM_PINGS);
-    return status == NATS_OK ? natsOptions_SetSendAsap(to, true) : status;
+    return status;
 }
 
 static natsStatus stream_connect(jet_stream *stream)

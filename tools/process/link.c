@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include "base/failure_kind.h"
 #include "host.h"
 
 static void link_close_fd(int *fd)
@@ -190,27 +191,6 @@ static bool link_send(axo_ctx *ctx, const process_life *life, process_link *link
     return axo_send_from(ctx, from, to, record->tag, bytes, record->size) != AXO_ENOMEM;
 }
 
-/* Whether an actor can fail so: as axo_fail_as has it. */
-static bool link_is_kind(uint32_t kind)
-{
-    switch ((axo_failure_kind)kind) {
-    case AXO_FAILURE_ORDINARY:
-    case AXO_FAILURE_INIT:
-    case AXO_FAILURE_POST_RESTART:
-    case AXO_FAILURE_KILLED:
-    case AXO_FAILURE_DEATH_PACT:
-    case AXO_FAILURE_FATAL:
-    case AXO_FAILURE_ENDED:
-    case AXO_FAILURE_CRASH:
-    case AXO_FAILURE_STUCK:
-    case AXO_FAILURE_MEMORY:
-        return true;
-    case AXO_FAILURE_NONE:
-        break;
-    }
-    return false;
-}
-
 /* What is looked at is the copy: the process may write over the record meanwhile. */
 static void link_fail(process_link *link, const process_record *record, const void *bytes)
 {
@@ -219,7 +199,7 @@ static void link_fail(process_link *link, const process_record *record, const vo
         return;
     }
     memcpy(&link->failure, bytes, sizeof link->failure);
-    if (!link_is_kind(link->failure.failure.kind)) {
+    if (!axo__is_failure_kind(link->failure.failure.kind)) {
         link->spoilt = true;
         return;
     }
